@@ -1,0 +1,3 @@
+"""Particle algorithms."""
+
+__all__: list[str] = []

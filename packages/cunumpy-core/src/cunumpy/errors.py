@@ -1,0 +1,94 @@
+"""The exceptions and warnings of CuNumpy, all in one tree.
+
+Every exception derives from `CuNumpyError` and from the built-in exception that fits, so that ``except ValueError``
+works as it does with NumPy::
+
+    CuNumpyError
+    ├── ArgumentError             ValueError      an argument has a wrong value, shape or dtype
+    │   └── SettingError          ValueError      an environment variable has a value that means nothing
+    ├── ArgumentTypeError         TypeError       an argument has a wrong type
+    │   └── MixedBackendError     TypeError       NumPy and CuPy arrays in one call
+    ├── BackendUnavailableError   RuntimeError    a backend was asked for strictly and can't be used
+    ├── MissingNameError          AttributeError  a name that the active backend, or the installation, lacks
+    ├── MissingPackageError       ImportError     a package that has to be added first
+    ├── ScopeError                RuntimeError    a backend scope was left out of order
+    ├── StaleResultError          RuntimeError    a staged result whose buffer serves a later copy already
+    └── TransferError             AssertionError  a transfer that was forbidden, or more than allowed
+
+    CuNumpyWarning                RuntimeWarning
+    ├── BackendFallbackWarning                    NumPy serves a request for CuPy
+    └── InstallationWarning                       packages that do not belong together are installed
+"""
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "BackendFallbackWarning",
+    "BackendUnavailableError",
+    "CuNumpyError",
+    "CuNumpyWarning",
+    "InstallationWarning",
+    "MissingNameError",
+    "MissingPackageError",
+    "MixedBackendError",
+    "ScopeError",
+    "SettingError",
+    "StaleResultError",
+    "TransferError",
+]
+
+
+class CuNumpyError(Exception):
+    """Base of every exception that CuNumpy raises on purpose."""
+
+
+class ArgumentError(CuNumpyError, ValueError):
+    """An argument has a value, shape or dtype that the function can't use."""
+
+
+class SettingError(ArgumentError):
+    """An environment variable has a value that means nothing."""
+
+
+class ArgumentTypeError(CuNumpyError, TypeError):
+    """An argument has a type that the function can't use."""
+
+
+class MixedBackendError(ArgumentTypeError):
+    """NumPy and CuPy arrays were given to one call."""
+
+
+class BackendUnavailableError(CuNumpyError, RuntimeError):
+    """A backend was asked for strictly and can't be used."""
+
+
+class MissingNameError(CuNumpyError, AttributeError):
+    """A name that the active backend, or the installation, does not have."""
+
+
+class MissingPackageError(CuNumpyError, ImportError):
+    """A package that has to be added to the environment first."""
+
+
+class ScopeError(CuNumpyError, RuntimeError):
+    """A backend scope was left out of order."""
+
+
+class StaleResultError(CuNumpyError, RuntimeError):
+    """A staged result was read after its buffer had been reused."""
+
+
+class TransferError(CuNumpyError, AssertionError):
+    """A transfer happened that was forbidden, or more of them than a budget allows."""
+
+
+class CuNumpyWarning(RuntimeWarning):
+    """Base of every warning that CuNumpy gives."""
+
+
+class BackendFallbackWarning(CuNumpyWarning):
+    """NumPy serves a request for CuPy; the message has the reason and the remedy."""
+
+
+class InstallationWarning(CuNumpyWarning):
+    """Packages that do not belong together are installed."""

@@ -1,0 +1,3 @@
+"""CUDA devices, memory, streams and headers."""
+
+__all__: list[str] = []

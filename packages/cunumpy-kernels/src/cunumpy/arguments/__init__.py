@@ -1,0 +1,3 @@
+"""Argument structs shared by host and CUDA kernels."""
+
+__all__: list[str] = []

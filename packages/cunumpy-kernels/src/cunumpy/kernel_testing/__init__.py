@@ -1,0 +1,3 @@
+"""Tests of kernels without a GPU."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""CUDA kernels beside host kernels."""
+
+__all__: list[str] = []

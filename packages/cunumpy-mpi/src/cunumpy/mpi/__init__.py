@@ -1,0 +1,3 @@
+"""CUDA-aware MPI."""
+
+__all__: list[str] = []

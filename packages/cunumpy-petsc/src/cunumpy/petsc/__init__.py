@@ -1,0 +1,3 @@
+"""PETSc vectors over NumPy and CuPy memory."""
+
+__all__: list[str] = []

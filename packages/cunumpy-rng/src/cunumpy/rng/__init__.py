@@ -1,0 +1,3 @@
+"""Counter-based random numbers."""
+
+__all__: list[str] = []

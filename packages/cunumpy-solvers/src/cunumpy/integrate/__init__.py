@@ -1,0 +1,3 @@
+"""Batched quadrature and ordinary differential equations."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Batched root finding and minimisation."""
+
+__all__: list[str] = []
