@@ -1,0 +1,159 @@
+"""The environment variables of CuNumpy: one table, one parser.
+
+Every part of CuNumpy that heeds a variable lists it in `VARIABLES` and reads it with `read`, so that boolean words,
+blanks and case are handled alike, and the documentation, ``python -m cunumpy`` and the code can't disagree.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from cunumpy.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TRUE_WORDS = ("1", "true", "yes", "on")
+FALSE_WORDS = ("0", "false", "no", "off")
+
+
+class Variable(NamedTuple):
+    """One row of the table; without `choices` it is a flag that takes the boolean words."""
+
+    name: str
+    distribution: str
+    meaning: str
+    when: str
+    choices: tuple[str, ...] = ()
+    default: str | bool | None = False
+    default_text: str = "off"
+
+    @property
+    def accepted(self) -> str:
+        """The accepted values in words."""
+        if self.choices:
+            return " or ".join(f"`{choice}`" for choice in self.choices)
+        return ", ".join(f"`{word}`" for word in TRUE_WORDS) + "; " + ", ".join(f"`{word}`" for word in FALSE_WORDS)
+
+
+VARIABLES: dict[str, Variable] = {
+    variable.name: variable
+    for variable in (
+        Variable(
+            "CUNUMPY_BACKEND",
+            "cunumpy-core",
+            "the backend that is active after import",
+            "once, at import",
+            choices=("numpy", "cupy"),
+            default="numpy",
+            default_text="`numpy`",
+        ),
+        Variable(
+            "CUNUMPY_STRICT",
+            "cunumpy-core",
+            "a request for CuPy that can't be met raises, instead of warning and using NumPy",
+            "at each request",
+        ),
+        Variable(
+            "CUNUMPY_FAKE_CUPY",
+            "cunumpy-kernels",
+            "the stand-in of `cunumpy.kernel_testing` takes the place of CuPy: GPU programs run, slowly, on the CPU",
+            "once, at import",
+        ),
+        Variable(
+            "CUNUMPY_REQUIRE_CUDA",
+            "cunumpy-kernels",
+            "tests that need a GPU fail where there is none, instead of being skipped",
+            "when such a test is set up",
+        ),
+        Variable(
+            "MAYBEMPI",
+            "cunumpy-core",
+            "whether this process counts as part of an MPI run, whatever the launcher's variables say",
+            "at each question",
+            default=None,
+            default_text="as the launcher's variables say",
+        ),
+    )
+}
+
+
+def read(name: str) -> bool | str | None:
+    """Return the value of an environment variable, or its default where it is unset or empty.
+
+    The environment is read at each call. Blanks around the value and its case do not matter.
+
+    Parameters
+    ----------
+    name : str
+        A variable of the table.
+
+    Returns
+    -------
+    bool, str or None
+        A flag's truth, or the choice in lower case; None only where that is the default.
+
+    Raises
+    ------
+    SettingError
+        The variable holds a value that means nothing.
+    """
+    return parse(VARIABLES[name], os.environ.get(name, ""))
+
+
+def parse(variable: Variable, text: str) -> bool | str | None:
+    """Return what `text` means as the value of `variable`; see `read`."""
+    value = text.strip().lower()
+    if not value:
+        return variable.default
+    if variable.choices:
+        if value in variable.choices:
+            return value
+    elif value in TRUE_WORDS:
+        return True
+    elif value in FALSE_WORDS:
+        return False
+    accepted = variable.accepted.replace("`", "'" if variable.choices else "")
+    raise SettingError(
+        f"environment variable {variable.name}={text!r} means nothing; expected {accepted} "
+        f"(blanks and case do not matter). Unset it for the default."
+    )
+
+
+def settings() -> dict[str, dict[str, object]]:
+    """Return, for every variable of the table that is set, its text and its value or what is wrong with it."""
+    found: dict[str, dict[str, object]] = {}
+    for name, variable in VARIABLES.items():
+        text = os.environ.get(name)
+        if text is None:
+            continue
+        try:
+            found[name] = {"text": text, "value": parse(variable, text)}
+        except SettingError as error:
+            found[name] = {"text": text, "error": str(error)}
+    return found
+
+
+def unknown_variables(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """Return the variables that begin with ``CUNUMPY_`` and are not in the table, each with the likely one or None."""
+    from difflib import get_close_matches
+
+    found: dict[str, str | None] = {}
+    for name in sorted(os.environ if environ is None else environ):
+        # Windows folds the case of names; elsewhere `cunumpy_backend` is another variable, so a likely slip.
+        if name.upper().startswith("CUNUMPY_") and name not in VARIABLES:
+            likely = get_close_matches(name.upper(), VARIABLES, n=1, cutoff=0.8)
+            found[name] = likely[0] if likely else None
+    return found
+
+
+def markdown_table() -> str:
+    """Return the table as it stands in the documentation."""
+    lines = ["| Variable | Values | Unset | Read | Meaning |", "|---|---|---|---|---|"]
+    for variable in VARIABLES.values():
+        meaning = f"{variable.meaning} (`{variable.distribution}`)"
+        lines.append(
+            f"| `{variable.name}` | {variable.accepted} | {variable.default_text} | {variable.when} | {meaning} |"
+        )
+    return "\n".join(lines) + "\n"
