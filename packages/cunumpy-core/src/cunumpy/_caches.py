@@ -1,0 +1,76 @@
+"""The caches that CuNumpy's packages keep on disk: one table, one way to look at them and to clear them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Cache(NamedTuple):
+    """A folder of files that can be made again.
+
+    `patterns` are the names of the files that belong to it: a user may have pointed the cache at a folder that holds
+    other things, and those are neither counted nor removed.
+    """
+
+    meaning: str
+    folder: Callable[[], Path]
+    patterns: tuple[str, ...]
+
+
+#: The caches by name. An entry comes with the code that keeps the cache.
+CACHES: dict[str, Cache] = {}
+
+
+class Contents(NamedTuple):
+    """What a cache holds, or what was removed from it."""
+
+    name: str
+    meaning: str
+    folder: str
+    files: int
+    bytes: int
+    problems: list[str]
+
+
+def _files(cache: Cache) -> Iterator[Path]:
+    folder = cache.folder()
+    for pattern in cache.patterns:
+        for path in sorted(folder.rglob(pattern)):
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def contents() -> list[Contents]:
+    """Return what each cache holds."""
+    return [_walk(name, cache, remove=False) for name, cache in CACHES.items()]
+
+
+def clear() -> list[Contents]:
+    """Remove the files of each cache; return what was removed. Files in use elsewhere may be removed safely."""
+    return [_walk(name, cache, remove=True) for name, cache in CACHES.items()]
+
+
+def _walk(name: str, cache: Cache, *, remove: bool) -> Contents:
+    files = size = 0
+    problems: list[str] = []
+    seen: set[Path] = set()
+    for path in _files(cache):
+        if path in seen:
+            continue
+        seen.add(path)
+        try:
+            nbytes = path.stat().st_size
+            if remove:
+                path.unlink()
+        except FileNotFoundError:
+            continue  # another process was faster
+        except OSError as error:
+            problems.append(f"{path}: {error.strerror or error}")
+            continue
+        files += 1
+        size += nbytes
+    return Contents(name, cache.meaning, str(cache.folder()), files, size, problems)
