@@ -23,6 +23,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from types import FrameType, TracebackType
 
     from cunumpy.profiling._events import Region, TransferEvent
@@ -132,9 +133,7 @@ def record(
     if scopes is None or not (scopes or _everywhere):
         return
     now = perf_counter()
-    from cunumpy.profiling._events import make_event  # loaded already: nothing watches without it
-
-    event = make_event(
+    event = _event_maker()(
         kind,
         description,
         call_site(),
@@ -146,8 +145,24 @@ def record(
         get_ident(),
         _current_device() if device is None else device,
     )
+    if len(scopes) == 1 and not _everywhere:
+        if not scopes[0].closed:
+            scopes[0].receive(event)
+        return
     for scope in _receivers(scopes):
         scope.receive(event)
+
+
+_make_event: Callable[..., TransferEvent] | None = None
+
+
+def _event_maker() -> Callable[..., TransferEvent]:
+    global _make_event
+    if _make_event is None:
+        from cunumpy.profiling._events import make_event
+
+        _make_event = make_event
+    return _make_event
 
 
 def record_region(region: Region) -> None:
@@ -188,6 +203,20 @@ def leave(scope: Scope) -> None:
     scopes = _scopes.get()
     if scopes and scope in scopes:
         _scopes.set(tuple(other for other in scopes if other is not scope))
+
+
+def scopes() -> tuple[Scope, ...]:
+    """Give the open scopes of this context, outermost first."""
+    return tuple(scope for scope in _scopes.get() or () if not scope.closed)
+
+
+def innermost(candidates: Sequence[Scope]) -> Scope:
+    """Give the innermost of `candidates` in this context, or the last one if it was opened elsewhere."""
+    if len(candidates) > 1:
+        for scope in reversed(_scopes.get() or ()):
+            if scope in candidates:
+                return scope
+    return candidates[-1]
 
 
 class own:
