@@ -308,3 +308,6 @@ def _on_change(default: BackendType, split: bool) -> None:
 
 
 _backend.on_change(_on_change)
+
+#: The namespace that `cunumpy.scipy` is.
+scipy = ScipyNamespace()

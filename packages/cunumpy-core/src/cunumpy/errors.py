@@ -20,6 +20,8 @@ works as it does with NumPy::
     └── InstallationWarning                       packages that do not belong together are installed
 """
 
+import sys
+
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
@@ -36,6 +38,13 @@ __all__ = [
     "StaleResultError",
     "TransferError",
 ]
+
+if not getattr(sys.modules.get("cunumpy"), "_IS_CORE", False):
+    raise ImportError(
+        "CuNumpy's packages found an older package 'cunumpy' in the place of cunumpy-core"
+        f" ({getattr(sys.modules.get('cunumpy'), '__file__', None)}). Remove it and add this one again: "
+        "uv remove cunumpy, then uv add cunumpy (everything) or uv add cunumpy-core (the namespace alone)."
+    )
 
 
 class CuNumpyError(Exception):

@@ -1,0 +1,155 @@
+"""Making a library's function accept more call forms than its own.
+
+`standard_keywords` adds the array API standard's, `numpy_form` makes a CuPy function callable as NumPy's is. Both
+leave the calls that the function understands anyway alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING, Any
+
+from cunumpy.errors import ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Handler = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any]
+
+__all__ = ["numpy_form", "standard_keywords"]
+
+
+def standard_keywords(
+    backend: str, name: str, native: Callable[..., Any], keywords: Iterable[str]
+) -> Callable[..., Any]:
+    """Return a library's function that passes calls with one of the standard's own keywords to array-api-compat.
+
+    Parameters
+    ----------
+    backend : {"numpy", "cupy"}
+        The library.
+    name : str
+        Dotted name of the function in the namespace.
+    native : callable
+        The library's function.
+    keywords : iterable of str
+        Those of the standard's keywords that ``native`` lacks.
+    """
+    extra = frozenset(keywords)
+
+    @functools.wraps(native)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not extra.isdisjoint(kwargs):
+            return standard_function(backend, name)(*args, **kwargs)
+        return native(*args, **kwargs)
+
+    return call
+
+
+def standard_function(backend: str, name: str) -> Callable[..., Any]:
+    """Return array-api-compat's function of that dotted name."""
+    from importlib import import_module
+
+    value = import_module(f"array_api_compat.{backend}")
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value  # type: ignore[return-value]
+
+
+def numpy_form(
+    name: str,
+    native: Callable[..., Any],
+    reference: Callable[..., Any],
+    handlers: Mapping[str, Handler],
+) -> Callable[..., Any]:
+    """Return a CuPy function that understands NumPy's call forms.
+
+    Positions mean what they mean in NumPy, NumPy's argument names are known beside CuPy's, and arguments that CuPy
+    lacks are served by a handler or refused by name.
+
+    Parameters
+    ----------
+    name : str
+        Dotted name of the function in the namespace, for errors.
+    native : callable
+        CuPy's function.
+    reference : callable
+        NumPy's function, whose signature gives the positions and names.
+    handlers : mapping of str to callable
+        For an argument name, ``handler(name, proceed, args, kwargs, value)`` makes the call; ``proceed(*args, **kwargs)``
+        goes on without that argument.
+    """
+    ours, theirs = _Parameters(reference), _Parameters(native)
+    shared, renamed = _agreement(ours, theirs)
+    positions = ours.positions
+
+    def direct(kwargs: dict[str, Any]) -> bool:
+        return handlers.keys().isdisjoint(kwargs) and (theirs.open_names or theirs.names.issuperset(kwargs))
+
+    def refuse(keyword: str) -> ArgumentTypeError:
+        return ArgumentTypeError(
+            f"{name}: CuPy's {name} has no argument {keyword!r}. Leave it out, or run this call on the host with "
+            f"host_call(numpy.{name}, ...), which copies its arrays."
+        )
+
+    def proceed(*args: Any, **kwargs: Any) -> Any:
+        for keyword in kwargs:
+            handler = handlers.get(keyword)
+            if handler is not None:
+                value = kwargs.pop(keyword)
+                return handler(name, proceed, args, kwargs, value)
+            if not theirs.open_names and keyword not in theirs.names:
+                raise refuse(keyword)
+        return native(*args, **kwargs)
+
+    @functools.wraps(native)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) <= shared and (not kwargs or direct(kwargs)):
+            return native(*args, **kwargs)
+        given = args[:shared]
+        if len(args) > shared:
+            if len(args) > len(positions):
+                raise ArgumentTypeError(
+                    f"{name}: takes at most {len(positions)} positional arguments, got {len(args)}."
+                )
+            for keyword, value in zip(positions[shared:], args[shared:], strict=False):
+                if keyword in kwargs:
+                    raise ArgumentTypeError(f"{name}: got two values for the argument {keyword!r}.")
+                kwargs[keyword] = value
+        for numpy_name, cupy_name in renamed.items():
+            if numpy_name in kwargs:
+                kwargs[cupy_name] = kwargs.pop(numpy_name)
+        return proceed(*given, **kwargs)
+
+    call.__signature__ = ours.signature  # type: ignore[attr-defined]  # what help() and editors show
+    return call
+
+
+class _Parameters:
+    """What a function's signature says about positions and names."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        import inspect
+
+        self.signature = inspect.signature(function)
+        parameters = self.signature.parameters.values()
+        self.positions = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.names = frozenset(p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+        self.open_positions = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+        self.open_names = any(p.kind == p.VAR_KEYWORD for p in parameters)
+
+
+def _agreement(ours: _Parameters, theirs: _Parameters) -> tuple[int, dict[str, str]]:
+    """Return how many leading positions mean the same, and the other name that CuPy has for some of them."""
+    if theirs.open_positions:
+        return sys.maxsize, {}
+    renamed = {}
+    shared = 0
+    for numpy_name, cupy_name in zip(ours.positions, theirs.positions, strict=False):
+        if numpy_name != cupy_name:
+            if numpy_name in theirs.names or cupy_name in ours.names:
+                break
+            renamed[numpy_name] = cupy_name
+        shared += 1
+    return shared, renamed

@@ -1,0 +1,82 @@
+"""Recording what CuPy's own functions copy between host and device.
+
+`recorded` wraps the functions that make a device array from host data, or host data from a device array, so that
+``xp.asarray(host)`` is counted, and can be forbidden, like `cunumpy.to_cupy`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import cupy
+
+from cunumpy import _transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["FROM_FILES", "FROM_HOST", "TO_HOST", "recorded"]
+
+FROM_HOST = ("array", "asarray", "asanyarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "require")
+FROM_FILES = ("frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "genfromtxt", "load", "loadtxt")
+TO_HOST = ("array2string", "array_repr", "array_str", "asnumpy", "save", "savetxt", "savez", "savez_compressed")
+
+
+def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with its transfer announced and recorded while somebody watches."""
+    if name in FROM_HOST:
+        return _from_host(name, function)
+    if name in FROM_FILES:
+        return _from_file(name, function)
+    return _to_host(name, function) if name in TO_HOST else function
+
+
+def _from_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        source = args[0] if args else kwargs.get("a", kwargs.get("object", kwargs.get("obj")))
+        if isinstance(source, cupy.ndarray) or not _transfers.watching() or hasattr(source, "__cuda_array_interface__"):
+            return function(*args, **kwargs)
+        text = _described(name, source)
+        _transfers.announce("to_device", text, getattr(source, "nbytes", None))
+        result = function(*args, **kwargs)
+        _transfers.record("to_device", text, result.nbytes)
+        return result
+
+    return create
+
+
+def _from_file(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if not _transfers.watching():
+            return function(*args, **kwargs)
+        _transfers.announce("to_device", name)
+        result = function(*args, **kwargs)
+        _transfers.record("to_device", name, getattr(result, "nbytes", None))
+        return result
+
+    return create
+
+
+def _to_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def copy(*args: Any, **kwargs: Any) -> Any:
+        arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, cupy.ndarray)]
+        if not arrays or not _transfers.watching():
+            return function(*args, **kwargs)
+        for array in arrays:
+            _transfers.announce("to_host", _described(name, array), array.nbytes)
+        result = function(*args, **kwargs)
+        for array in arrays:
+            _transfers.record("to_host", _described(name, array), array.nbytes)
+        return result
+
+    return copy
+
+
+def _described(name: str, source: Any) -> str:
+    if hasattr(source, "dtype"):
+        return f"{name}(shape={tuple(source.shape)}, dtype={source.dtype})"
+    return f"{name}({type(source).__name__})"

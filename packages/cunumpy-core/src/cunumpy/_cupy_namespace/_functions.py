@@ -1,0 +1,171 @@
+"""CuPy functions whose meaning, not just their arguments, has to be brought to NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat.cupy as standard
+import cupy
+import numpy as np
+
+from cunumpy._numpy_namespace import finfo, iinfo
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+
+__all__ = [
+    "broadcast_arrays",
+    "ceil",
+    "clip",
+    "count_nonzero",
+    "finfo",
+    "fix",
+    "floor",
+    "histogram2d",
+    "histogramdd",
+    "iinfo",
+    "indices",
+    "isin",
+    "lexsort",
+    "meshgrid",
+    "searchsorted",
+    "take",
+    "take_along_axis",
+    "trunc",
+]
+
+_NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Broadcast arrays against each other, as a tuple; see `cupy.broadcast_arrays`."""
+    return tuple(cupy.broadcast_arrays(*args))
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+    """Coordinate arrays from coordinate vectors, as a tuple; see `cupy.meshgrid`."""
+    return tuple(cupy.meshgrid(*xi, copy=copy, sparse=sparse, indexing=indexing))
+
+
+def _integers_stay(name: str) -> Any:
+    native = getattr(cupy, name)
+
+    def rounding(x: Any, /, out: Any = None, **kwargs: Any) -> Any:
+        if out is None and not kwargs and getattr(x, "dtype", None) is not None and x.dtype.kind in "iub":
+            return x.copy()  # as NumPy does since 2.1; CuPy gives floating point
+        return native(x, out, **kwargs) if out is not None else native(x, **kwargs)
+
+    rounding.__name__ = rounding.__qualname__ = name
+    rounding.__doc__ = native.__doc__
+    return rounding
+
+
+ceil = _integers_stay("ceil")
+fix = _integers_stay("fix")
+floor = _integers_stay("floor")
+trunc = _integers_stay("trunc")
+
+
+def clip(
+    a: Any,
+    a_min: Any = _NOT_GIVEN,
+    a_max: Any = _NOT_GIVEN,
+    out: Any = None,
+    *,
+    min: Any = _NOT_GIVEN,
+    max: Any = _NOT_GIVEN,
+) -> Any:
+    """Limit values to an interval, whose ends may be None; see `cupy.clip`."""
+    if a_min is _NOT_GIVEN and a_max is _NOT_GIVEN:
+        a_min = None if min is _NOT_GIVEN else min
+        a_max = None if max is _NOT_GIVEN else max
+    elif min is not _NOT_GIVEN or max is not _NOT_GIVEN:
+        raise ArgumentError("clip: a_min, a_max and min, max mean the same; give one pair.")
+    elif a_min is _NOT_GIVEN or a_max is _NOT_GIVEN:
+        raise ArgumentTypeError("clip: a_min and a_max belong together; give both (None for no limit), or min=, max=.")
+    if a_min is None and a_max is None:
+        return a.copy() if out is None else _into(out, a)
+    return cupy.clip(a, a_min, a_max, out)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Count the elements that are not zero; see `cupy.count_nonzero`."""
+    return standard.count_nonzero(a, axis, keepdims=keepdims)
+
+
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Two-dimensional histogram, ``density`` before ``weights`` as in NumPy; see `cupy.histogram2d`."""
+    return cupy.histogram2d(x, y, bins=bins, range=range, weights=weights, density=density)
+
+
+def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Multi-dimensional histogram, ``density`` before ``weights`` as in NumPy; see `cupy.histogramdd`."""
+    return cupy.histogramdd(sample, bins=bins, range=range, weights=weights, density=bool(density))
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """Index grid, dense or as one open array per axis; see `cupy.indices`."""
+    if not sparse:
+        return cupy.indices(dimensions, dtype)
+    shape = tuple(dimensions)
+    return tuple(
+        cupy.arange(n, dtype=dtype).reshape((1,) * axis + (n,) + (1,) * (len(shape) - axis - 1))
+        for axis, n in enumerate(shape)
+    )
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    """Tell which elements are among others, scalars included; see `cupy.isin`."""
+    if kind not in (None, "sort", "table"):
+        raise ArgumentError(f"isin: kind must be None, 'sort' or 'table', got {kind!r}.")
+    return cupy.isin(_scalar_to_array(element), _scalar_to_array(test_elements), assume_unique, invert)
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Sort indirectly by several keys, the last one first; see `cupy.lexsort`."""
+    if not isinstance(keys, cupy.ndarray):
+        keys = cupy.stack(tuple(keys))
+    if keys.ndim == 1:  # one key per element of a single 0-d sort
+        return cupy.lexsort(keys)
+    if keys.ndim == 2 and axis in (-1, 0):
+        return cupy.lexsort(keys)
+    raise ArgumentError(
+        f"lexsort: CuPy sorts along the only axis of 1-D keys; got keys of shape {keys.shape[1:]} and axis={axis}. "
+        "Call it once per row."
+    )
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Find where elements, or one scalar, would be inserted; see `cupy.searchsorted`."""
+    return cupy.searchsorted(a, _scalar_to_array(v), side, sorter)
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str | None = None) -> Any:
+    """Take elements along an axis; see `cupy.take`.
+
+    CuPy's indices wrap around. ``mode="clip"`` is served by limiting them first; ``mode="raise"`` would need a read of
+    the indices and is refused.
+    """
+    if mode == "clip":
+        n = a.size if axis is None else a.shape[axis]
+        indices = cupy.clip(indices, 0, n - 1) if isinstance(indices, cupy.ndarray) else np.clip(indices, 0, n - 1)
+    elif mode not in (None, "wrap"):
+        raise ArgumentError(
+            f"take: mode must be 'wrap' or 'clip' on the CuPy backend, which checks no bounds; got {mode!r}."
+        )
+    return cupy.take(a, indices, axis, out)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """Take elements by index along an axis, the last by default; see `cupy.take_along_axis`."""
+    return cupy.take_along_axis(arr, indices, axis)
+
+
+def _scalar_to_array(value: Any) -> Any:
+    """Return a Python or NumPy scalar as a 0-d device array, anything else as it is."""
+    return cupy.asarray(value) if isinstance(value, (bool, int, float, complex, np.generic)) else value
+
+
+def _into(out: Any, result: Any) -> Any:
+    out[...] = result
+    return out

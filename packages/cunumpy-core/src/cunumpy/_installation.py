@@ -1,0 +1,85 @@
+"""What of CuNumpy is installed: its submodules, and whether an older package of the same name is in the way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from cunumpy.errors import InstallationWarning, MissingNameError, MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
+_FIRST_WORKSPACE_VERSION = (0, 8)
+
+
+def has_submodule(name: str) -> bool:
+    """Tell whether a submodule is installed, without loading it."""
+    from importlib.util import find_spec
+
+    return find_spec(f"cunumpy.{name}") is not None
+
+
+def load_submodule(name: str, distribution: str) -> ModuleType:
+    """Return a submodule of the package.
+
+    Raises
+    ------
+    MissingNameError
+        The distribution that has it is not installed; the message says how to add it. Whatever goes wrong inside an
+        installed one is raised as it is.
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(f"cunumpy.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"cunumpy.{name}":
+            raise
+        raise MissingNameError(
+            f"module 'cunumpy' has no attribute {name!r}: {distribution} is not installed. "
+            f"Add it: uv add {distribution}",
+            name=name,
+            obj=sys.modules["cunumpy"],
+        ) from None
+
+
+def require_submodule(name: str, distribution: str, reason: str) -> None:
+    """Raise `MissingPackageError` unless a submodule is installed."""
+    if not has_submodule(name):
+        raise MissingPackageError(
+            f"{reason} needs {distribution}, which is not installed. Add it: uv add {distribution}"
+        )
+
+
+def older_versions(folders: Iterable[str]) -> list[str]:
+    """Return the versions of single-distribution packages named ``cunumpy`` installed beside the given folders."""
+    found = set()
+    for folder in {os.path.dirname(os.path.abspath(folder)) for folder in folders}:
+        try:
+            entries = os.listdir(folder)
+        except OSError:  # a zip file or a folder that is gone
+            continue
+        for entry in entries:
+            if entry.startswith("cunumpy-") and entry.endswith((".dist-info", ".egg-info")):
+                version = entry.removeprefix("cunumpy-").rpartition(".")[0]
+                release = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+                if release < _FIRST_WORKSPACE_VERSION:
+                    found.add(version)
+    return sorted(found)
+
+
+def warn_of_older(folders: Iterable[str]) -> None:
+    """Warn if an older ``cunumpy`` is installed in the same places."""
+    versions = older_versions(folders)
+    if versions:
+        from cunumpy._backend import warn
+
+        warn(
+            f"cunumpy {' and '.join(versions)}, an older package of one distribution, is installed beside cunumpy-core, "
+            "and files of both are mixed. Remove the older one and add this one again: uv remove cunumpy, then "
+            "uv add cunumpy (everything) or uv add cunumpy-core (the namespace alone).",
+            InstallationWarning,
+        )

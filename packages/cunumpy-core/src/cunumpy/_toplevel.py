@@ -1,0 +1,180 @@
+"""The active backend's names as plain attributes of the module `cunumpy`.
+
+The module's globals hold the names of the process's default backend, so ``xp.sum`` is an ordinary attribute read.
+While contexts read different backends (`cunumpy._backend` calls that split), the module's class is one with a property
+per name that asks for the context's backend. Scopes therefore never write to the module.
+
+Once CuPy is loaded, only the names that both backends have are kept in the globals; the others (``xp.insert``,
+``xp.asnumpy``) go through the module's ``__getattr__``, so that a switch only overwrites values.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from cunumpy import _backend
+from cunumpy._namespaces import namespace
+from cunumpy.errors import MissingNameError
+
+if TYPE_CHECKING:
+    from cunumpy._backend import BackendType
+
+_FLAGS: dict[str, dict[str, Any]] = {
+    "numpy": {"numpy_backend": True, "cupy_backend": False},
+    "cupy": {"numpy_backend": False, "cupy_backend": True},
+}
+_STANDARD_DUNDERS = ("__array_api_version__", "__array_namespace_info__")
+
+_module: ModuleType = ModuleType("cunumpy")
+_owned: frozenset[str] = frozenset()
+_written: BackendType | None = None
+_names: dict[BackendType, dict[str, Any]] = {}
+_different: dict[BackendType, dict[str, Any]] = {}  # of the names that both have: those with another value
+_split_class: type[ModuleType] | None = None
+
+
+def install(module: ModuleType, owned: frozenset[str]) -> None:
+    """Fill the module and keep it in step with the backend; names in ``owned`` are the module's own."""
+    global _module, _owned
+    _module, _owned = module, owned
+    vars(_module).update(names("numpy"))
+    _backend.on_change(_apply)
+
+
+def _apply(default: BackendType, split: bool) -> None:
+    global _written
+    if split or default == "cupy":
+        _module.__class__ = _split_class or _prepare_for_switches()
+    if default != _written:
+        vars(_module).update(_different.get(default, ()))
+        _written = default
+    if not split:
+        _module.__class__ = ModuleType
+
+
+def names(backend: BackendType) -> dict[str, Any]:
+    """Return the public names of a backend that do not belong to the package itself."""
+    if backend not in _names:
+        public = {
+            name: value
+            for name, value in vars(namespace(backend)).items()
+            if not name.startswith("_") and name not in _owned
+        }
+        _names[backend] = public | _FLAGS[backend]
+    return _names[backend]
+
+
+def _prepare_for_switches() -> type[ModuleType]:
+    """Sort out what differs between the backends and return the class for split times."""
+    global _split_class
+    for name in ("fft", "polynomial", "random"):  # what NumPy loads lazily and CuPy has
+        names("numpy")[name] = getattr(namespace("numpy"), name)
+    numpy, cupy = names("numpy"), names("cupy")
+    both = [name for name in numpy if name in cupy and numpy[name] is not cupy[name]]
+    _different["numpy"] = {name: numpy[name] for name in both}
+    _different["cupy"] = {name: cupy[name] for name in both}
+    _split_class = type("module", (ModuleType,), {name: _following_context(name) for name in both})
+    vars(_module).update(_different["numpy"])
+    for name in numpy.keys() ^ cupy.keys():
+        vars(_module).pop(name, None)
+    return _split_class
+
+
+def _following_context(name: str) -> property:
+    """Return a property that reads the context's backend, and writes to it, for monkeypatching."""
+
+    def read(module: ModuleType) -> Any:
+        return _different[_backend.get_backend()][name]
+
+    def write(module: ModuleType, value: Any) -> None:
+        with _backend.lock:
+            backend = _backend.get_backend()
+            _different[backend][name] = value
+            if backend == _written:
+                vars(module)[name] = value
+
+    return property(read, write)
+
+
+def find(name: str) -> Any:
+    """Return a name of the active backend that is not in the module: a lazy submodule, say.
+
+    Raises
+    ------
+    MissingNameError
+        The backend has no such name; the message says which one has, or what is spelt alike.
+    """
+    backend = _backend.get_backend()
+    if name.startswith("_") and name not in _STANDARD_DUNDERS:  # the import system asks for modules it then imports
+        raise MissingNameError(f"module 'cunumpy' has no attribute {name!r}.", name=name, obj=_module)
+    try:
+        value = getattr(namespace(backend), name)
+    except AttributeError as error:
+        raise MissingNameError(_explanation(name, backend, str(error)), name=name, obj=_module) from None
+    with _backend.lock:
+        if _split_class is None and not name.startswith("_"):
+            vars(_module)[name] = value  # the next read is an ordinary one
+    return value
+
+
+def available(name: str, backend: BackendType | None = None) -> bool:
+    """Tell whether a backend has a name, dotted for names in ``linalg``, ``fft`` and other submodules.
+
+    Parameters
+    ----------
+    name : str
+        For example ``"vecdot"`` or ``"linalg.eigvals"``.
+    backend : {"numpy", "cupy"}, optional
+        The active backend by default.
+
+    Returns
+    -------
+    bool
+        False for the CuPy backend where CuPy can't be used.
+
+    Raises
+    ------
+    ArgumentError
+        The backend's name is unknown.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> xp.available("linalg.svd"), xp.available("linalg.sdv")
+    (True, False)
+    """
+    which = _backend.get_backend() if backend is None else _backend.check_backend_name(backend, "available")
+    if which == "cupy" and not _backend.cupy_available():
+        return False
+    value: Any = namespace(which)
+    for part in name.split("."):
+        if part.startswith("_") or not hasattr(value, part):
+            return False
+        value = getattr(value, part)
+    return True
+
+
+def _explanation(name: str, backend: BackendType, library_says: str) -> str:
+    title = {"numpy": "NumPy", "cupy": "CuPy"}
+    text = f"module 'cunumpy' has no attribute {name!r} on the {backend} backend"
+    import sys
+
+    other: BackendType = "cupy" if backend == "numpy" else "numpy"
+    if (other == "numpy" or other in _names) and available(name, other):  # CuPy is not loaded for a message
+        remedy = {
+            "numpy": f"Use host_call(numpy.{name}, ...) to run it on the host, which copies its arrays.",
+            "cupy": "Use it inside use_backend('cupy').",
+        }
+        return f"{text}; {title[other]} has it, {title[backend]} does not. {remedy[other]}"
+    package = sys.modules["cunumpy"]
+    for submodule in package._SUBMODULES:
+        loaded = sys.modules.get(f"cunumpy.{submodule}")
+        if loaded is not None and name in getattr(loaded, "__all__", ()):
+            return f"{text}; did you mean 'cunumpy.{submodule}.{name}'?"
+    if "was removed" in library_says or "deprecated" in library_says:
+        return f"{text}: {library_says}"
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [*names(backend), *_owned], n=3, cutoff=0.75)
+    return f"{text}; did you mean {' or '.join(map(repr, close))}?" if close else f"{text}."
