@@ -294,9 +294,14 @@ class _Following(ScipyNamespace):
     __slots__ = ()
 
     def __getattribute__(self, name: str) -> Any:
-        if name.startswith("_") or name in ("available", "resolve"):
+        if name[:1] == "_" or name in ("available", "resolve"):
             return object.__getattribute__(self, name)
-        return self._get(name, _backend.get_backend())
+        backend = _backend.get_backend()
+        found = _found_of(self)[backend]
+        return found[name] if name in found else self._get(name, backend)
+
+
+_found_of = vars(ScipyNamespace)["_found"].__get__  # not by attribute: that would ask __getattribute__ again
 
 
 def _on_change(default: BackendType, split: bool) -> None:
