@@ -11,7 +11,10 @@ import numpy as _numpy
 from cunumpy._call_forms import standard_keywords as _standard_keywords
 
 # The names NumPy holds already. Its lazy submodules come by `__getattr__`: loading them all would double the cost.
-globals().update({_name: _value for _name, _value in vars(_numpy).items() if not _name.startswith("_")})
+# `fft` is ours, also where NumPy's is loaded.
+globals().update(
+    {_name: _value for _name, _value in vars(_numpy).items() if not _name.startswith("_") and _name != "fft"}
+)
 
 for _name in ("sort", "argsort"):
     globals()[_name] = _standard_keywords("numpy", _name, getattr(_numpy, _name), ("descending",))

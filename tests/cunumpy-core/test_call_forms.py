@@ -1,0 +1,106 @@
+"""Every call form of NumPy on the namespace, and those that only the array API standard has."""
+
+import inspect
+import warnings
+
+import array_api_compat.numpy as standard
+import call_walk
+import numpy as np
+import pytest
+
+import cunumpy as xp
+
+FUNCTIONS = dict(call_walk.functions())
+WRAPPED = {"argsort", "sort", "finfo", "iinfo", "fft.fftfreq", "fft.rfftfreq"}
+
+
+def lookup(module, name):
+    for part in name.split("."):
+        module = getattr(module, part)
+    return module
+
+
+def test_the_walk_reaches_every_function():
+    without = [name for name, function in FUNCTIONS.items() if not call_walk.calls(function)]
+    assert set(without) <= {"asmatrix", "row_stack"}  # deprecated: they warn
+    assert len(FUNCTIONS) > 400
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signature_is_numpys(name):
+    function = lookup(xp, name)
+    if name not in WRAPPED:
+        assert function is FUNCTIONS[name]
+    else:
+        assert inspect.signature(function) == inspect.signature(FUNCTIONS[name])
+
+
+@pytest.mark.parametrize(
+    "module", [xp, xp.get_array_module(np.zeros(1)), xp.get_namespace()], ids=["xp", "array", "get"]
+)
+@pytest.mark.parametrize("name", [*sorted(WRAPPED - {"finfo", "iinfo"}), "clip", "std", "zeros", "linalg.svd"])
+def test_every_call_gives_numpys_result(module, name):
+    function = lookup(module, name)
+    calls = call_walk.calls(FUNCTIONS[name])
+    assert calls
+    for call in calls:
+        call_walk.assert_same(function(*call.args, **call.kwargs), call.result, f"{name}{call}")
+
+
+A = np.array([[3.0, 1.0, 2.0], [0.5, 0.5, 0.25]])
+STANDARD_ONLY = {
+    "sort": [((A,), {"descending": True}), ((A,), {"axis": 0, "descending": True, "stable": True})],
+    "argsort": [((A,), {"descending": True}), ((A,), {"axis": 0, "descending": True})],
+    "fft.fftfreq": [((4,), {"dtype": np.float32}), ((5,), {"d": 0.5, "dtype": np.float32})],
+    "fft.rfftfreq": [((4,), {"dtype": np.float32})],
+}
+
+
+@pytest.mark.parametrize("name", STANDARD_ONLY)
+def test_forms_of_the_standard_alone(name):
+    for args, kwargs in STANDARD_ONLY[name]:
+        with pytest.raises(TypeError):
+            lookup(np, name)(*args, **kwargs)
+        call_walk.assert_same(lookup(xp, name)(*args, **kwargs), lookup(standard, name)(*args, **kwargs), name)
+
+
+@pytest.mark.parametrize("name", [n for n in standard.__all__ if callable(getattr(standard, n, None))])
+def test_every_keyword_of_the_standard_is_known(name):
+    """No parameter of array-api-compat's functions is unknown to ours: positional-only ones aside."""
+    if not hasattr(xp, name):
+        assert name.endswith("Result")  # the classes of named results are not functions
+        return
+    try:
+        ours = inspect.signature(getattr(xp, name)).parameters
+        theirs = inspect.signature(getattr(standard, name)).parameters
+    except ValueError:
+        return  # a built-in that does not say
+    if any(p.kind == p.VAR_KEYWORD for p in ours.values()):
+        return
+    keywords = {n for n, p in theirs.items() if p.kind == p.KEYWORD_ONLY}
+    assert keywords - ours.keys() <= {"descending"} if name in WRAPPED else keywords <= ours.keys()
+
+
+def test_limits_of_an_arrays_dtype():
+    assert xp.finfo(np.zeros(2, np.float32)).eps == np.finfo(np.float32).eps
+    assert xp.finfo(np.float32(1)).max == np.finfo(np.float32).max
+    assert xp.finfo("f4").bits == 32
+    assert xp.iinfo(np.zeros(2, np.int16)).max == np.iinfo(np.int16).max
+    assert xp.iinfo(int).bits == np.iinfo(int).bits
+
+
+def test_deprecated_names_say_what_numpy_says():
+    with pytest.raises(AttributeError, match=r"cunumpy.*np\.float64"):
+        _ = xp.float_
+
+
+def test_array_api_inspection():
+    assert xp.__array_api_version__ == standard.__array_api_version__
+    assert xp.__array_namespace_info__().default_dtypes()["real floating"] == np.float64
+
+
+def test_every_public_name_of_numpy_is_there():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        missing = [name for name in np.__all__ if not hasattr(xp, name)]
+    assert missing == []
