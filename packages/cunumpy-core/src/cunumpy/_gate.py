@@ -1,0 +1,239 @@
+"""The one input gate: what a caller hands in becomes an array here, or an error that names the argument.
+
+Every function that takes host data converts it with `as_host_array` and checks outputs with `check_writable`, so that
+masked arrays, ragged lists, byte order and read-only memory are decided on in one place.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy import _arrays
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import NoReturn
+
+DEVICE_KINDS = "biufcV"
+"""Kinds of dtype that CUDA memory can hold."""
+
+_KIND_NAMES = {
+    "b": "bool",
+    "i": "integer",
+    "u": "unsigned integer",
+    "f": "floating",
+    "c": "complex",
+    "V": "structured",
+    "O": "object",
+    "S": "bytes",
+    "U": "str",
+    "M": "datetime64",
+    "m": "timedelta64",
+    "T": "string",
+}
+
+
+def describe(value: object) -> str:
+    """Describe a value for an error message: its type, and shape and dtype if it has them."""
+    kind = type(value)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    return name if shape is None or dtype is None else f"{name}(shape={shape}, dtype={dtype})"
+
+
+def as_host_array(
+    value: Any,
+    *,
+    function: str,
+    argument: str,
+    dtype_kinds: str | None = None,
+    ndim: int | tuple[int, ...] | None = None,
+    native: bool = False,
+    contiguous: bool = False,
+) -> np.ndarray:
+    """Turn an array-like into a plain NumPy array, without a copy where none is needed.
+
+    Parameters
+    ----------
+    value : Any
+        An array, a scalar, a (nested) list, or an object that NumPy can convert.
+    function, argument : str
+        Names for the error messages.
+    dtype_kinds : str, optional
+        The accepted ``dtype.kind`` letters. By default everything but objects.
+    ndim : int or tuple of int, optional
+        The accepted numbers of dimensions.
+    native : bool, default: False
+        Convert other byte orders to the machine's.
+    contiguous : bool, default: False
+        Convert other layouts to C order; 0-d arrays stay 0-d.
+
+    Returns
+    -------
+    numpy.ndarray
+        The value itself if it is an `numpy.ndarray` that needs no conversion.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Masked arrays, device arrays, objects that are not array-like, or an unwanted dtype.
+    ArgumentError
+        Ragged lists, or an unwanted number of dimensions.
+
+    Examples
+    --------
+    >>> as_host_array([1, 2], function="f", argument="x")
+    array([1, 2])
+    """
+    array = value if type(value) is np.ndarray else _converted(value, function, argument)
+    kind = array.dtype.kind
+    if kind == "O" if dtype_kinds is None else kind not in dtype_kinds:
+        _refuse_dtype(value, array, function, argument, dtype_kinds)
+    if ndim is not None:
+        check_ndim(array, ndim, function=function, argument=argument)
+    if native and not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="), order="K")
+    if contiguous and not array.flags.c_contiguous:
+        array = np.array(array, order="C")  # ascontiguousarray would make 0-d arrays 1-d
+    return array
+
+
+def as_device_source(value: Any, *, function: str, argument: str) -> np.ndarray:
+    """Turn an array-like into a host array that can be copied to a device: native byte order, a dtype CUDA has."""
+    array = as_host_array(value, function=function, argument=argument, native=True)
+    check_device_dtype(array.dtype, function=function, argument=argument)
+    return array
+
+
+def as_dtype(dtype: Any, *, function: str, argument: str = "dtype") -> np.dtype[Any]:
+    """Turn what describes a dtype into one."""
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} must describe a dtype, got {dtype!r}: {error}"
+        ) from None
+
+
+def check_ndim(array: Any, ndim: int | tuple[int, ...], *, function: str, argument: str) -> None:
+    """Raise `ArgumentError` unless the array has (one of) the wanted numbers of dimensions."""
+    wanted = (ndim,) if isinstance(ndim, int) else ndim
+    if array.ndim not in wanted:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} must have {' or '.join(map(str, wanted))} dimension(s), "
+            f"got {array.ndim} (shape {array.shape}); reshape it."
+        )
+
+
+def check_device_dtype(dtype: np.dtype[Any], *, function: str, argument: str) -> None:
+    """Raise `ArgumentTypeError` for a dtype that CUDA memory can't hold."""
+    if dtype.kind not in DEVICE_KINDS or dtype.hasobject or dtype.char in "gG":
+        wide = " (wider than 64 bits per component)" if dtype.char in "gG" else ""
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} has dtype {dtype}{wide}, which a CUDA device can't hold; "
+            "convert it to a bool, integer, float or complex dtype with .astype(...), or keep it on the host."
+        )
+
+
+def check_writable(array: np.ndarray, *, function: str, argument: str) -> None:
+    """Raise `ArgumentError` for an array that can't be written to."""
+    if not array.flags.writeable:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} is written to, but the array is read-only (shape {array.shape}, dtype "
+            f"{array.dtype}); pass a writable array, for instance its copy, {argument}.copy()."
+        )
+
+
+def is_masked(value: object) -> bool:
+    """Tell whether a value is a masked array of NumPy's."""
+    masked = sys.modules.get("numpy.ma")  # where it was never imported, there is none
+    return masked is not None and isinstance(value, masked.MaskedArray)
+
+
+def refuse_masked(value: object, *, function: str, argument: str) -> None:
+    """Raise `ArgumentTypeError` for a masked array: converting it would present masked values as data."""
+    if is_masked(value):
+        _refuse_special(value, function, f"argument {argument!r} is")
+
+
+def _converted(value: Any, function: str, argument: str) -> np.ndarray:
+    if isinstance(value, (list, tuple)):
+        for element in _array_likes_in(value):
+            _refuse_special(element, function, f"argument {argument!r} holds")
+    elif type(value) not in _PLAIN:
+        _refuse_special(value, function, f"argument {argument!r} is")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ArgumentError(
+                f"{function}: argument {argument!r} is a ragged {describe(value)}: its rows differ in length; give "
+                "every row the same length, or convert the rows one by one."
+            ) from None
+        raise ArgumentError(
+            f"{function}: argument {argument!r} ({describe(value)}) can't be made an array: {error}"
+        ) from error
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} ({describe(value)}) can't be made an array: {error}"
+        ) from error
+
+
+def _array_likes_in(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the elements of nested lists and tuples that are neither plain scalars nor plain arrays."""
+    if not set(map(type, values)) <= _PLAIN:
+        for element in values:
+            if isinstance(element, (list, tuple)):
+                yield from _array_likes_in(element)
+            elif type(element) not in _PLAIN:
+                yield element
+
+
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, np.ndarray, np.float64, np.int64})
+
+
+def _refuse_special(value: Any, function: str, found: str) -> None:
+    """Refuse what NumPy would convert to something else than the caller means."""
+    what = "None" if value is None else describe(value)
+    if is_masked(value):
+        _refuse(
+            f"{function}: {found} a masked array ({what}), and converting it would drop the mask; "
+            "pass its .filled(value), or its .data if every value counts."
+        )
+    if _arrays.is_device_array(value) or _arrays.is_foreign_device_array(value):
+        _refuse(
+            f"{function}: {found} an array in device memory ({what}), which is not copied to the host unasked; "
+            "convert it with xp.to_numpy(array) first."
+        )
+    if value is None:
+        remedy = "pass an array"
+    elif isinstance(value, dict):
+        remedy = "pass its values one by one, or list(d.values())"
+    elif isinstance(value, (set, frozenset)):
+        remedy = "a set has no order, pass sorted(values)"
+    elif hasattr(value, "__next__"):
+        remedy = "collect it first, with list(...) or numpy.fromiter(...)"
+    else:
+        return
+    _refuse(f"{function}: {found} {what}, which is not an array; {remedy}.")
+
+
+def _refuse_dtype(value: Any, array: np.ndarray, function: str, argument: str, dtype_kinds: str | None) -> NoReturn:
+    if array.dtype.kind == "O" and not isinstance(value, np.ndarray):
+        _refuse(
+            f"{function}: argument {argument!r} ({describe(value)}) is not an array of numbers: NumPy would make an "
+            "array of Python objects of it; convert its elements to numbers, or pass numpy.array(..., dtype=object) "
+            "where objects are meant."
+        )
+    accepted = ", ".join(dict.fromkeys(_KIND_NAMES.get(kind, kind) for kind in dtype_kinds or "biufcSUMmV"))
+    _refuse(
+        f"{function}: argument {argument!r} has dtype {array.dtype}, expected {accepted}; convert it with .astype(...)."
+    )
+
+
+def _refuse(message: str) -> NoReturn:
+    raise ArgumentTypeError(message)
