@@ -1,7 +1,7 @@
 """Run a function inside a context manager, whatever kind of function it is.
 
-A ``with`` around the call of a generator or coroutine function would cover only its creation, and a ``with`` in its body
-stays in force for whoever runs while it is suspended. Here the context is entered at each resume and left at each
+A ``with`` around the call of a generator or coroutine function would cover only its creation, and a ``with`` in its
+body stays in force for whoever runs while it is suspended. Here the context is entered at each resume and left at each
 suspension.
 """
 
@@ -30,8 +30,8 @@ def scoped(function: F, make_context: Contexts) -> F:
     function : callable
         A plain function, generator function, coroutine function or asynchronous generator function.
     make_context : callable
-        Takes nothing and returns a new context manager. It is called at each call of a plain function, and at each resume
-        of a generator or coroutine.
+        Takes nothing and returns a new context manager. It is called at each call of a plain function, and at each
+        resume of a generator or coroutine.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def scoped_per_call(function: F, start_call: Callable[[], Contexts]) -> F:
     function : callable
         As for `scoped`.
     start_call : callable
-        Takes nothing and returns a `make_context`. It is called once per call: for generators and coroutines when the body
-        starts.
+        Takes nothing and returns a `make_context`. It is called once per call: for generators and coroutines when the
+        body starts.
 
     Returns
     -------

@@ -133,7 +133,7 @@ def record(
     if scopes is None or not (scopes or _everywhere):
         return
     now = perf_counter()
-    event = _event_maker()(
+    event = (_make_event or _load_make_event())(
         kind,
         description,
         call_site(),
@@ -156,13 +156,12 @@ def record(
 _make_event: Callable[..., TransferEvent] | None = None
 
 
-def _event_maker() -> Callable[..., TransferEvent]:
+def _load_make_event() -> Callable[..., TransferEvent]:
     global _make_event
-    if _make_event is None:
-        from cunumpy.profiling._events import make_event
+    from cunumpy.profiling._events import make_event
 
-        _make_event = make_event
-    return _make_event
+    _make_event = make_event
+    return make_event
 
 
 def record_region(region: Region) -> None:

@@ -1,8 +1,8 @@
 """Count, budget and forbid transfers between host and device, and time regions of a program.
 
-Everything that CuNumpy copies between host and device, and every wait of its own, is an event with a kind, a size and the
-line of your program. `count_transfers` collects them, `assert_no_transfers` and `TransferBudget` check them afterwards,
-`forbid_transfers` stops the program at the very place. `TransferCounter.write_trace` writes a time line.
+Everything that CuNumpy copies between host and device, and every wait of its own, is an event with a kind, a size and
+the line of your program. `count_transfers` collects them, `assert_no_transfers` and `TransferBudget` check them
+afterwards, `forbid_transfers` stops the program at the very place. `TransferCounter.write_trace` writes a time line.
 """
 
 from cunumpy.profiling._array_reads import watch_array_reads

@@ -101,15 +101,16 @@ def _restore() -> None:
 class watch_array_reads(AbstractContextManager[None]):
     """Let counters and rules see reads that go straight to CuPy's arrays.
 
-    While such a block is open, ``bool``, ``int``, ``float``, ``complex``, use as an index, ``.item()`` and ``.tolist()``
-    of a CuPy array are implicit ``sync`` events, and ``.get()`` and ``cupy.asnumpy`` are ``to_host`` events, for every open
-    `count_transfers`, `assert_no_transfers`, `forbid_transfers` and `TransferBudget` of the context that reads. What is
-    counted already is not counted twice.
+    While such a block is open, ``bool``, ``int``, ``float``, ``complex``, use as an index, ``.item()`` and
+    ``.tolist()`` of a CuPy array are implicit ``sync`` events, and ``.get()`` and ``cupy.asnumpy`` are ``to_host``
+    events, for every open `count_transfers`, `assert_no_transfers`, `forbid_transfers` and `TransferBudget` of the
+    context that reads. What is counted already is not counted twice.
 
     Notes
     -----
     CuPy offers no hook, so methods of ``cupy.ndarray`` are replaced while any block is open in any thread, and put back
-    when the last one is left. This costs each read about a microsecond. CuPy has to be loaded when the block is entered.
+    when the last one is left. This costs each read about a microsecond. CuPy has to be loaded when the block is
+    entered.
 
     Examples
     --------

@@ -129,7 +129,7 @@ class count_transfers(Block[TransferCounter]):
     def __init__(self, into: TransferCounter | None = None, *, all_threads: bool = False) -> None:
         if into is not None and not isinstance(into, TransferCounter):
             raise ArgumentTypeError(
-                f"count_transfers(into=...) must be a TransferCounter or None, got {into!r} of type {type(into).__name__}; "
+                f"count_transfers(into=...) must be a TransferCounter or None, got {into!r}; "
                 "as a decorator, write @count_transfers()"
             )
         super().__init__()
@@ -209,7 +209,8 @@ class forbid_transfers(Block[None]):
     Notes
     -----
     The block holds for the code that runs inside it: other threads and tasks are free. Inside, `allow_transfers` lets
-    wanted transfers pass. On the real CuPy, raw ``cupy`` calls and array reads are seen only inside `watch_array_reads`.
+    wanted transfers pass. On the real CuPy, raw ``cupy`` calls and array reads are seen only inside
+    `watch_array_reads`.
 
     Examples
     --------

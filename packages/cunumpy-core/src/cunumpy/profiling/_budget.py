@@ -225,9 +225,9 @@ class TransferBudget:
             Name of the phase; it need not have been entered yet.
         allow : mapping of str to mapping, optional
             Kinds of event that may occur, each with its limits; None or an empty mapping sets no limit. The limits are
-            ``max_nbytes`` (bytes of each event; an unknown size breaks it), ``max_count``, ``max_total_bytes`` (an unknown
-            size counts 0), ``blocking`` and ``implicit`` (the value that each event must have). All other kinds break the
-            rule, unless ignored.
+            ``max_nbytes`` (bytes of each event; an unknown size breaks it), ``max_count``, ``max_total_bytes`` (an
+            unknown size counts 0), ``blocking`` and ``implicit`` (the value that each event must have). All other
+            kinds break the rule, unless ignored.
         ignore : iterable of str, default: ("device_copy", "sync")
             Kinds that may occur without limit, if they are not in `allow`.
         calls : int, optional

@@ -32,7 +32,7 @@ def _noting(name: str) -> Any:
 
 
 class EventList(list[TransferEvent]):
-    """A list that knows that somebody else changed it, so that its sums need not be taken at every look."""
+    """A list that knows that somebody else changed it, so that its events have to be summed up once only."""
 
     changed = True
 
@@ -90,6 +90,7 @@ class TransferCounter:
 
     def _reset(self) -> None:
         self._events.changed = False
+        self._summed = 0  # how many events of the list are in the sums
         self._kinds: dict[str, list[int]] = {}  # kind: [number, bytes]
         self._calls: dict[_Key, list[int]] = {}
 
@@ -105,10 +106,10 @@ class TransferCounter:
         call[1] += nbytes
 
     def _receive(self, event: TransferEvent) -> None:
-        with self._lock:
-            if self._keep_events:
-                list.append(self._events, event)
-            if not self._events.changed:
+        if self._keep_events:
+            list.append(self._events, event)  # summed up when somebody looks
+        else:
+            with self._lock:
                 self._add(event)
 
     def _receive_region(self, region: Region) -> None:
@@ -116,12 +117,13 @@ class TransferCounter:
             self.regions.append(region)
 
     def _follow_list(self) -> None:
-        """Take the sums anew if somebody changed the list; the lock is held."""
+        """Sum up what is new in the list, or all of it if somebody changed it; the lock is held."""
         if self._events.changed:
-            events = self._events
             self._reset()
-            for event in events:
-                self._add(event)
+        new = self._events[self._summed :]
+        for event in new:
+            self._add(event)
+        self._summed += len(new)
 
     def _totals(self) -> dict[str, tuple[int, int]]:
         """Give number and bytes by kind."""
@@ -316,9 +318,9 @@ class TransferCounter:
         Notes
         -----
         The file is in the JSON object form of the Trace Event Format [1]_. Regions, and events with a duration, are
-        complete events (phase ``X``); events without are instants (``i``). Times are in microseconds since the first entry.
-        Regions of one thread that overlap without one containing the other, as those of asynchronous tasks may, are
-        put on additional tracks.
+        complete events (phase ``X``); events without are instants (``i``). Times are in microseconds since the first
+        entry. Regions of one thread that overlap without one containing the other, as those of asynchronous tasks may,
+        are put on additional tracks.
 
         References
         ----------

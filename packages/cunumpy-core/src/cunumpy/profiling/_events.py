@@ -116,17 +116,18 @@ def make_event(
 ) -> TransferEvent:
     """Build an event of this thread; the dataclass's own constructor takes three times as long."""
     event = object.__new__(TransferEvent)
-    event.__dict__.update(
-        kind=kind,
-        description=description,
-        where=where,
-        nbytes=nbytes,
-        blocking=blocking,
-        implicit=implicit,
-        time=time,
-        duration=duration,
-        thread=threading.current_thread().name,
-        thread_id=thread_id,
-        device=device,
-    )
+    fields = {
+        "kind": kind,
+        "description": description,
+        "where": where,
+        "nbytes": nbytes,
+        "blocking": blocking,
+        "implicit": implicit,
+        "time": time,
+        "duration": duration,
+        "thread": threading.current_thread().name,
+        "thread_id": thread_id,
+        "device": device,
+    }
+    object.__setattr__(event, "__dict__", fields)
     return event

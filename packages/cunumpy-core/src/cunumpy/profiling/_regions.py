@@ -61,8 +61,8 @@ def _pop_own(entries: list[tuple[int, E]]) -> E:
 class nvtx_range(AbstractContextManager["nvtx_range"]):
     """Name a part of the program for NVIDIA's profilers (Nsight Systems), and for `TransferCounter.write_trace`.
 
-    On the CuPy backend the range is pushed and popped by ``cupy.cuda.nvtx``; it never waits for the device. On the NumPy
-    backend only counters see it.
+    On the CuPy backend the range is pushed and popped by ``cupy.cuda.nvtx``; it never waits for the device. On the
+    NumPy backend only counters see it.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ class nvtx_range(AbstractContextManager["nvtx_range"]):
 
     Notes
     -----
-    One object may be entered any number of times, also inside itself. As a decorator it serves all kinds of function; of
-    generators and coroutines each resume is a range.
+    One object may be entered any number of times, also inside itself. As a decorator it serves all kinds of function;
+    of generators and coroutines each resume is a range.
 
     Examples
     --------
@@ -303,8 +303,8 @@ class timed_region(AbstractContextManager[Timing]):
 
     Notes
     -----
-    The backend at entry counts. As a decorator it serves all kinds of function; of generators and coroutines each resume
-    is a pass, without the time in which they are suspended.
+    The backend at entry counts. As a decorator it serves all kinds of function; of generators and coroutines each
+    resume is a pass, without the time in which they are suspended.
 
     Examples
     --------

@@ -7,58 +7,45 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from cunumpy.profiling._events import Region, TransferEvent
 
 
+class _Span(NamedTuple):
+    start: float
+    duration: float | None
+    thread_id: int
+    thread: str
+    entry: dict[str, Any]
+
+    def nanoseconds(self, origin: float) -> tuple[int, int | None]:
+        """Give start and end; whole numbers, so that what is nested stays nested."""
+        end = None if self.duration is None else round((self.start + self.duration - origin) * 1e9)
+        return round((self.start - origin) * 1e9), end
+
+
 def trace(events: Iterable[TransferEvent], regions: Iterable[Region], clock_epoch: float) -> dict[str, Any]:
     """Build the JSON object of a trace; times in it are microseconds since its first entry."""
-    spans: list[
-        tuple[float, float | None, int, str, dict[str, Any]]
-    ] = []  # start, duration, thread, thread name, entry
-    for region in regions:
-        entry = {"name": region.name, "cat": region.category, "args": {"where": region.where}}
-        spans.append((region.time, region.duration, region.thread_id, region.thread, entry))
-    for event in events:
-        if event.time is None:  # made by hand: there is no place for it on a time line
-            continue
-        arguments = {
-            "kind": event.kind,
-            "where": event.where,
-            "bytes": None if event.nbytes is None else int(event.nbytes),
-            "blocking": event.blocking,
-            "implicit": event.implicit,
-            "device": event.device,
-        }
-        entry = {"name": event.label, "cat": event.kind, "args": arguments}
-        spans.append((event.time, event.duration, event.thread_id or 0, event.thread or "thread", entry))
+    spans = [_region_span(region) for region in regions]
+    spans += (_event_span(event) for event in events if event.time is not None)  # one made by hand has no place here
+    origin = min((span.start for span in spans), default=0.0)
+    # What starts first and ends last comes first: an enclosing region gets its track before its contents.
+    spans.sort(key=lambda span: (span.nanoseconds(origin)[0], -(span.duration or 0.0)))
 
-    origin = min((start for start, *_ in spans), default=0.0)
     process = os.getpid()
     tracks = _Tracks()
-    entries: list[dict[str, Any]] = []
-    nanoseconds = sorted(
-        ((round((start - origin) * 1e9), _end(start, duration, origin), *rest) for start, duration, *rest in spans),
-        # What starts first and ends last comes first, so that the enclosing region gets its track before its contents.
-        key=lambda span: (span[0], -(span[0] if span[1] is None else span[1])),
-    )
-    for start_ns, end_ns, thread_id, thread, entry in nanoseconds:
-        entry |= {"pid": process, "ts": start_ns / 1e3}
-        if end_ns is None:
-            entry |= {"ph": "i", "s": "t", "tid": tracks.first(thread_id, thread)}
+    entries = []
+    for span in spans:
+        start, end = span.nanoseconds(origin)
+        entry = {**span.entry, "pid": process, "ts": start / 1e3}
+        if end is None:
+            entry.update(ph="i", s="t", tid=tracks.first(span.thread_id, span.thread))
         else:
-            entry |= {
-                "ph": "X",
-                "dur": (end_ns - start_ns) / 1e3,
-                "tid": tracks.find(thread_id, thread, start_ns, end_ns),
-            }
+            entry.update(ph="X", dur=(end - start) / 1e3, tid=tracks.find(span.thread_id, span.thread, start, end))
         entries.append(entry)
-    metadata = [{"name": "process_name", "ph": "M", "pid": process, "tid": 0, "args": {"name": "cunumpy"}}]
-    metadata += (
-        {"name": "thread_name", "ph": "M", "pid": process, "tid": number, "args": {"name": name}}
-        for number, name in tracks.names.items()
-    )
+    metadata = [_metadata("process_name", process, 0, "cunumpy")]
+    metadata += (_metadata("thread_name", process, number, name) for number, name in tracks.names.items())
     return {
         "traceEvents": metadata + entries,
         "displayTimeUnit": "ms",
@@ -66,8 +53,26 @@ def trace(events: Iterable[TransferEvent], regions: Iterable[Region], clock_epoc
     }
 
 
-def _end(start: float, duration: float | None, origin: float) -> int | None:
-    return None if duration is None else round((start + duration - origin) * 1e9)
+def _region_span(region: Region) -> _Span:
+    entry = {"name": region.name, "cat": region.category, "args": {"where": region.where}}
+    return _Span(region.time, region.duration, region.thread_id, region.thread, entry)
+
+
+def _event_span(event: TransferEvent) -> _Span:
+    arguments = {
+        "kind": event.kind,
+        "where": event.where,
+        "bytes": None if event.nbytes is None else int(event.nbytes),
+        "blocking": event.blocking,
+        "implicit": event.implicit,
+        "device": event.device,
+    }
+    entry = {"name": event.label, "cat": event.kind, "args": arguments}
+    return _Span(event.time or 0.0, event.duration, event.thread_id or 0, event.thread or "thread", entry)
+
+
+def _metadata(kind: str, process: int, track: int, name: str) -> dict[str, Any]:
+    return {"name": kind, "ph": "M", "pid": process, "tid": track, "args": {"name": name}}
 
 
 class _Tracks:
