@@ -103,7 +103,8 @@ def solve_circulant(
                 "solve_circulant: near singular circulant matrix; singular='lstsq' gives the least-squares solution"
             )
         eigenvalues = xp.where(zeros, 1, eigenvalues)
-    coefficients = xp.fft.fft(xp.moveaxis(b, baxis, -1), axis=-1) / eigenvalues
+    with np.errstate(invalid="ignore"):  # NaN goes through without a word
+        coefficients = xp.fft.fft(xp.moveaxis(b, baxis, -1), axis=-1) / eigenvalues
     if is_singular:
         coefficients = xp.where(zeros, 0, coefficients)
     x = xp.fft.ifft(coefficients, axis=-1)

@@ -1,0 +1,314 @@
+"""`backend_info`, `python -m cunumpy` and `python -m cunumpy cache`."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import warnings
+from importlib import metadata
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cunumpy import _backend, _caches, _info, _launcher, _versions
+from cunumpy.__main__ import main
+from cunumpy.errors import CuNumpyWarning
+
+
+def command(*arguments, **environ):
+    return subprocess.run(
+        [sys.executable, "-m", "cunumpy", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environ},
+        timeout=60,
+    )
+
+
+# --- backend_info -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cupy_missing(monkeypatch):
+    monkeypatch.setattr(_backend, "cupy_available", lambda: False)
+    monkeypatch.setattr(_backend, "cupy_unavailable_reason", lambda: "CuPy is not installed")
+
+
+def fake_cupy(**failing):
+    """The few functions of CuPy that tell of the device."""
+
+    def fail():
+        raise OSError("no driver")
+
+    runtime = SimpleNamespace(
+        getDevice=fail if failing else lambda: 1,
+        getDeviceProperties=lambda number: {"name": b"NVIDIA H200"},
+        getDeviceCount=lambda: 2,
+        driverGetVersion=lambda: 12080,
+        runtimeGetVersion=lambda: 12060,
+    )
+    device = SimpleNamespace(compute_capability="90")
+    return SimpleNamespace(__version__="14.2.0", cuda=SimpleNamespace(runtime=runtime, Device=lambda number: device))
+
+
+def test_backend_info_without_cupy(cupy_missing, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,2")
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    info = _info.backend_info()
+    assert json.loads(json.dumps(info)) == info
+    assert info == {
+        "backend": "numpy",
+        "cupy_available": False,
+        "cuda_unavailable_reason": "CuPy is not installed",
+        "versions": {
+            "cunumpy": _versions.version(),
+            "numpy": np.__version__,
+            "array-api-compat": metadata.version("array-api-compat"),
+            "cupy": None,
+        },
+        "min_cupy_version": "14.0.0",
+        "device": None,
+        "cuda_visible_devices": "1,2",
+    }
+
+
+def test_backend_info_with_a_device(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(_backend, "cupy_available", lambda: True)
+    monkeypatch.setattr(_backend, "cupy_unavailable_reason", lambda: None)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    info = _info.backend_info()
+    assert json.loads(json.dumps(info)) == info
+    assert info["cupy_available"] is True
+    assert info["cuda_unavailable_reason"] is None
+    assert info["cuda_visible_devices"] is None
+    assert info["versions"]["cupy"] == "14.2.0"
+    assert info["device"] == {
+        "id": 1,
+        "name": "NVIDIA H200",
+        "compute_capability": "90",
+        "visible_devices": 2,
+        "driver_version": 12080,
+        "runtime_version": 12060,
+    }
+
+
+def test_backend_info_with_a_device_that_does_not_answer(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(failing=True))
+    monkeypatch.setattr(_backend, "cupy_available", lambda: True)
+    monkeypatch.setattr(_backend, "cupy_unavailable_reason", lambda: None)
+    info = _info.backend_info()
+    assert info["device"] is None
+    assert info["cuda_inspection_error"] == "OSError: no driver"
+
+
+def test_backend_info_does_not_raise_where_warnings_are_errors(monkeypatch):
+    def look():
+        warnings.warn("CuPy 13 is old", CuNumpyWarning, stacklevel=1)
+        return False
+
+    monkeypatch.setattr(_backend, "cupy_available", look)
+    monkeypatch.setattr(_backend, "cupy_unavailable_reason", lambda: "no device")
+    with pytest.warns(CuNumpyWarning, match="CuPy 13 is old"):
+        assert _info.backend_info()["cuda_unavailable_reason"] == "no device"
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+def test_the_report_as_json():
+    done = command("--json", CUNUMPY_STRICT=" yes", CUNUMPY_BACKND="cupy")
+    assert (done.returncode, done.stderr) == (0, "")
+    data = json.loads(done.stdout)
+    assert set(data["cunumpy"]["distributions"]) == set(_versions.DISTRIBUTIONS)
+    assert data["cunumpy"]["version"] == metadata.version("cunumpy-core")
+    assert data["cunumpy"]["location"] == os.path.dirname(_versions.__file__)
+    assert data["python"]["version"] == platform.python_version()
+    assert data["packages"]["numpy"] == np.__version__
+    assert data["packages"]["scipy"] == metadata.version("scipy")
+    assert data["backend"]["min_cupy_version"] == "14.0.0"
+    assert set(data["compilers"]) >= {"c++", "g++", "clang++", "nvcc"}
+    assert data["settings"]["CUNUMPY_STRICT"] == {"text": " yes", "value": True}
+    assert data["unknown_variables"] == {"CUNUMPY_BACKND": "CUNUMPY_BACKEND"}
+
+
+def test_the_report_as_text():
+    done = command(
+        CUNUMPY_STRICT="1", CUNUMPY_STRIKT="1", MAYBEMPI="perhaps", PMI_RANK="2", PMI_SIZE="4", CXX="nocxx -O3"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert f"version {metadata.version('cunumpy-core')}" in lines
+    assert "CUNUMPY_STRICT '1', read as True" in lines
+    assert "CUNUMPY_STRIKT is no variable of CuNumpy; did you mean CUNUMPY_STRICT?" in lines
+    assert any(line.startswith("MAYBEMPI environment variable MAYBEMPI='perhaps' means nothing") for line in lines)
+    assert "launch a launcher with PMI (by PMI_RANK): rank 2, size 4" in lines
+    assert "CXX nocxx is not on the PATH" in lines
+    for title in ("CuNumpy", "Python", "Packages", "Backend", "MPI", "Compilers", "Settings"):
+        assert title in lines
+
+
+def test_the_text_shows_device_and_problems(cupy_missing, monkeypatch):
+    data = _info.report()
+    data["backend"].update(
+        cupy_available=True,
+        device={
+            "id": 0,
+            "name": "NVIDIA H200",
+            "compute_capability": "90",
+            "visible_devices": 1,
+            "driver_version": 12080,
+            "runtime_version": 12060,
+        },
+        cuda_inspection_error="OSError: no driver",
+    )
+    data["packages"]["cupy"] = {"cupy-cuda12x": "14.2.0", "cupy-cuda13x": "14.2.0"}
+    data["cunumpy"]["older"] = ["cunumpy 0.7 in a folder"]
+    data["cunumpy"]["distributions"]["cunumpy-petsc"] = None
+    text = _info.report_text(data)
+    assert "0 of 1: NVIDIA H200, compute capability 90, driver 12080, runtime 12060" in text
+    assert "the device can't be asked: OSError: no driver" in text
+    assert "more than one CuPy is installed" in text
+    assert "cunumpy 0.7 in a folder" in text
+    assert "not installed" in text
+
+
+def test_an_older_cunumpy_beside_ours_is_reported(tmp_path, monkeypatch):
+    folder = tmp_path / "cunumpy-0.7.1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: cunumpy\nVersion: 0.7.1\n")
+    before = _info.older_installations()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (found,) = set(_info.older_installations()) - set(before)
+    assert found.startswith(f"cunumpy 0.7.1 in {tmp_path}")
+    assert "uv add 'cunumpy>=0.8'" in found
+
+
+def test_editable_and_other_installations_are_told_apart(tmp_path, monkeypatch):
+    for name, direct in {
+        "editable_one": '{"url": "file:///x", "dir_info": {"editable": true}}',
+        "plain_one": '{"url": "file:///x", "dir_info": {}}',
+        "broken_one": "{",
+        "wheel_one": None,
+    }.items():
+        folder = tmp_path / f"{name}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        if direct is not None:
+            (folder / "direct_url.json").write_text(direct)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert _info._distribution("editable_one") == {"version": "1.0", "editable": True}
+    for name in ("plain_one", "broken_one", "wheel_one"):
+        assert _info._distribution(name) == {"version": "1.0", "editable": False}
+    assert _info._distribution("no_such_distribution") is None
+
+
+def test_a_problem_with_the_local_rank_is_part_of_the_report(monkeypatch):
+    monkeypatch.setattr(_launcher, "find_launch", lambda: _launcher.Launch("PMIx", "PMIX_RANK", 1, None, None, None))
+    monkeypatch.setenv("PMIX_RANK", "1")
+    assert "no variable tells the rank on the node" in _info._mpi()["problem"]
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("print('MPI 4.1'); print('more')", "MPI 4.1"),
+        (
+            "raise RuntimeError('cannot load MPI library')",
+            "fails with exit status 1: RuntimeError: cannot load MPI library",
+        ),
+        ("", "says nothing"),
+    ],
+)
+def test_programs_that_are_asked_for_their_version(program, text):
+    assert _info._run([sys.executable, "-c", program]) == text
+
+
+def test_programs_that_are_not_there():
+    assert _info._run(["/no/such/program"]).startswith("can't be run: No such file")
+
+
+# --- command line -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [("--foo",), ("cash",), ("cache", "--clean"), ("cache", "all")])
+def test_unknown_arguments_end_in_one_line(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("python -m cunumpy")
+    assert output.err.count("\n") == 1
+    assert arguments[-1] in output.err
+
+
+def test_help_names_the_command(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert "--json" in text
+    assert "cache" in text
+
+
+def test_no_caches(monkeypatch, capsys):
+    monkeypatch.setattr(_caches, "CACHES", {})
+    for arguments in (["cache"], ["cache", "--clear"]):
+        assert main(arguments) == 0
+        assert capsys.readouterr().out == "no kernel caches: none of the installed packages keeps one\n"
+    assert main(["cache", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"caches": []}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "kernels"
+    (folder / "ab").mkdir(parents=True)
+    (folder / "ab" / "one.so").write_bytes(b"12345")
+    (folder / "two.so").write_bytes(b"123")
+    (folder / "thesis.tex").write_text("not ours")
+    monkeypatch.setattr(
+        _caches, "CACHES", {"kernels": _caches.Cache("compiled kernels", lambda: folder, ("*.so", "*.json"))}
+    )
+    return folder
+
+
+def test_a_cache_is_shown(cache, capsys):
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out == f"kernels: 2 files, 8 bytes in {cache} (compiled kernels)\n"
+    assert len(list(cache.rglob("*.so"))) == 2
+
+
+def test_a_cache_is_cleared_of_its_own_files_only(cache, capsys, tmp_path):
+    outside = tmp_path / "outside.so"
+    outside.write_bytes(b"1")
+    (cache / "link.so").symlink_to(outside)
+    assert main(["cache", "--clear"]) == 0
+    assert capsys.readouterr().out == f"kernels: removed 2 files, 8 bytes from {cache}\n"
+    assert {path.name for path in cache.rglob("*") if path.is_file()} == {"thesis.tex", "link.so"}
+    assert outside.exists()
+    assert main(["--json", "cache"]) == 0
+    shown = json.loads(capsys.readouterr().out)["caches"]
+    assert [(one["files"], one["bytes"]) for one in shown] == [(0, 0)]
+
+
+def test_a_cache_that_does_not_exist_yet_is_empty(cache, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        _caches, "CACHES", {"kernels": _caches.Cache("compiled kernels", lambda: tmp_path / "none", ("*.so",))}
+    )
+    assert main(["cache", "--clear"]) == 0
+    assert "removed 0 files, 0 bytes" in capsys.readouterr().out
+
+
+def test_files_that_can_not_be_removed_are_reported(cache, capsys, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
+    assert main(["cache", "--clear"]) == 1
+    output = capsys.readouterr()
+    assert "removed 0 files, 0 bytes" in output.out
+    assert output.err.count("Permission denied") == 2
