@@ -1,0 +1,182 @@
+"""``cupyx`` and ``cupyx.scipy``: SciPy's functions under the names that CuPy has, with device arrays in and out.
+
+A submodule imports SciPy when it is first used. Objects (splines, filters) are served as proxies that convert the
+arguments and results of their methods. ``cupyx.scipy.sparse`` is not served yet.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.machinery
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _api
+from .functions import wrapped
+from .ndarray import is_host_array, ndarray, unsupported, unwrap
+
+
+def _inward(value: Any) -> Any:
+    """Return an argument for SciPy. Host arrays are refused; short lists (shapes, sections, options) are not data."""
+    if isinstance(value, ndarray):
+        return value._buffer
+    if is_host_array(value):
+        raise unsupported(value)
+    if isinstance(value, Proxy):
+        return value._wrapped
+    if isinstance(value, (list, tuple)):
+        return type(value)(_inward(item) for item in value) if not hasattr(value, "_fields") else value
+    if isinstance(value, dict):
+        return {key: _inward(item) for key, item in value.items()}
+    return value
+
+
+def _outward(value: Any) -> Any:
+    """Return a result of SciPy with its arrays on the device."""
+    if isinstance(value, (tuple, list)) and hasattr(value, "_fields"):
+        return tuple(_outward(item) for item in value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return wrapped(value, ())
+    if isinstance(value, (tuple, list)):
+        return type(value)(_outward(item) for item in value)
+    if type(value).__module__.startswith("scipy."):
+        return Proxy(value)
+    return value
+
+
+class Proxy:
+    """An object of SciPy whose methods and attributes take and give device arrays."""
+
+    def __init__(self, wrapped_object: Any) -> None:
+        self._wrapped = wrapped_object
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_wrapped":
+            raise AttributeError(name)
+        value = getattr(self._wrapped, name)
+        return _converting(value) if callable(value) else _outward(value)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _converting(self._wrapped)(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<stand-in of {type(self._wrapped).__name__}>"
+
+
+def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return _outward(function(*_inward(args), **_inward(kwargs)))
+
+    return functools.wraps(function)(call) if hasattr(function, "__name__") else call
+
+
+class _ScipyModule(types.ModuleType):
+    """A module of ``cupyx.scipy``."""
+
+    def __getattr__(self, name: str) -> Any:
+        path = self.__name__.removeprefix("cupyx.scipy.")
+        names = _api.SCIPY[path]
+        if name == "__all__":
+            return list(names)
+        if name not in names:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        module = importlib.import_module(f"scipy.{path}")
+        value = getattr(module, name, None)
+        if value is None:
+            raise AttributeError(
+                f"module {self.__name__!r} has no attribute {name!r}: CuPy has it, but the installed SciPy, by which "
+                "the stand-in serves it, does not",
+                name=name,
+                obj=self,
+            )
+        served = _converting(value) if callable(value) else value
+        vars(self)[name] = served
+        return served
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *_api.SCIPY[self.__name__.removeprefix("cupyx.scipy.")]})
+
+
+def submodules() -> dict[str, types.ModuleType]:
+    """Return the modules of ``cupyx.scipy`` by their names below it."""
+    modules: dict[str, types.ModuleType] = {}
+    for path in _api.SCIPY:
+        name = f"cupyx.scipy.{path}"
+        module = _ScipyModule(name, "Stand-in for CuPy's module of this name, served by SciPy.")
+        is_package = any(other.startswith(path + ".") for other in _api.SCIPY)
+        spec = importlib.machinery.ModuleSpec(name, None, origin="cunumpy.kernel_testing", is_package=is_package)
+        vars(module).update(__spec__=spec, __package__=spec.parent)
+        if is_package:
+            vars(module)["__path__"] = []
+        modules[path] = module
+    return modules
+
+
+def get_array_module(*args: Any) -> Any:
+    """Return ``cupyx.scipy`` if an argument is a device array, else SciPy."""
+    name = "cupyx.scipy" if any(isinstance(value, ndarray) for value in args) else "scipy"
+    return importlib.import_module(name)
+
+
+def contents() -> dict[str, Any]:
+    """Return the contents of ``cupyx.scipy``."""
+    return {"get_array_module": get_array_module}
+
+
+def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray[Any, Any]:
+    """Return a NumPy array in pinned memory."""
+    return np.empty(shape, dtype, order=order)  # type: ignore[call-overload,no-any-return]
+
+
+def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray[Any, Any]:
+    """Return a NumPy array of zeros in pinned memory."""
+    return np.zeros(shape, dtype, order=order)  # type: ignore[call-overload,no-any-return]
+
+
+def empty_like_pinned(
+    a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None
+) -> np.ndarray[Any, Any]:
+    """Return a NumPy array in pinned memory, with the shape of another array."""
+    source: Any = a._buffer if isinstance(a, ndarray) else a
+    return np.empty_like(source, dtype, order, subok=False, shape=shape)  # type: ignore[call-overload,no-any-return]
+
+
+def zeros_like_pinned(
+    a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None
+) -> np.ndarray[Any, Any]:
+    """Return a NumPy array of zeros in pinned memory, with the shape of another array."""
+    source: Any = a._buffer if isinstance(a, ndarray) else a
+    return np.zeros_like(source, dtype, order, subok=False, shape=shape)  # type: ignore[call-overload,no-any-return]
+
+
+def scatter_add(a: ndarray, slices: Any, value: Any) -> None:
+    """Add values to the selected elements; an element selected twice is added to twice."""
+    a.scatter_add(slices, value)
+
+
+def scatter_max(a: ndarray, slices: Any, value: Any) -> None:
+    """Store the maximum of values and the selected elements."""
+    a.scatter_max(slices, value)
+
+
+def scatter_min(a: ndarray, slices: Any, value: Any) -> None:
+    """Store the minimum of values and the selected elements."""
+    a.scatter_min(slices, value)
+
+
+def rsqrt(x: ndarray) -> Any:
+    """Return one over the square root."""
+    with np.errstate(all="ignore"):
+        root = np.sqrt(unwrap(x))
+        return wrapped(np.asarray(1 / root).astype(root.dtype), ())
+
+
+def cupyx_contents() -> dict[str, Any]:
+    """Return the contents of ``cupyx``."""
+    functions = (empty_pinned, zeros_pinned, empty_like_pinned, zeros_like_pinned)
+    return {f.__name__: f for f in (*functions, scatter_add, scatter_max, scatter_min, rsqrt)}

@@ -1,0 +1,197 @@
+"""Write down which names and call signatures CuPy has, for the stand-in of `cunumpy.kernel_testing`.
+
+Reads an installed CuPy (no GPU or driver is needed) and prints a Python module that holds nothing but these facts::
+
+    uv run --isolated --no-project --with cupy-cuda12x==14.2.0 --with scipy tools/cupy_api.py > \\
+        packages/cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/_api.py
+
+A test of `tests/cunumpy-kernels/test_real_cupy.py` runs it again and compares.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import pathlib
+import pprint
+import re
+import sys
+import types
+from typing import Any
+
+SCIPY_MODULES = (
+    "fft",
+    "fftpack",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "signal",
+    "signal.windows",
+    "spatial",
+    "spatial.distance",
+    "special",
+    "stats",
+)
+# What a module imports for itself is no part of its API.
+NOT_API = {"annotations", "numpy", "cupy", "cupyx"}
+
+
+def literal(value: Any) -> str:
+    """Return source text for a parameter's default value."""
+    if isinstance(value, type):
+        return value.__name__ if value.__module__ == "builtins" else f"numpy.{value.__name__}"
+    return repr(value)
+
+
+def signature_text(function: Any) -> str | None:
+    """Return the parameters of a function without annotations, or None where it does not tell them."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return documented_signature(function)
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    kinds = inspect.Parameter
+    words: list[str] = []
+    for position, parameter in enumerate(bare):
+        if parameter.kind is kinds.KEYWORD_ONLY and not any(
+            p.kind in (kinds.VAR_POSITIONAL, kinds.KEYWORD_ONLY) for p in bare[:position]
+        ):
+            words.append("*")
+        prefix = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        default = "" if parameter.default is kinds.empty else "=" + literal(parameter.default)
+        words.append(prefix + parameter.name + default)
+        last_positional_only = parameter.kind is kinds.POSITIONAL_ONLY and (
+            position + 1 == len(bare) or bare[position + 1].kind is not kinds.POSITIONAL_ONLY
+        )
+        if last_positional_only:
+            words.append("/")
+    return ", ".join(words)
+
+
+def documented_signature(function: Any) -> str | None:
+    """Return the parameters from the first line of a compiled function's docstring, without C types."""
+    name = function.__name__
+    match = re.match(rf"(?:\w+\.)?{re.escape(name)}\((.*?)\)(?: ->.*)?$", (function.__doc__ or "").split("\n")[0])
+    if match is None:
+        return None
+    words = []
+    for word in match[1].split(", ") if match[1] else []:
+        head, equals, default = word.partition("=")
+        bare = head.split(" ")[-1]
+        words.append(bare + equals + default)
+    return ", ".join(words)
+
+
+def public(module: types.ModuleType) -> dict[str, Any]:
+    """Return the public attributes of a module, without submodules."""
+    return {
+        name: value
+        for name, value in sorted(vars(module).items())
+        if not name.startswith("_") and name not in NOT_API and not isinstance(value, types.ModuleType)
+    }
+
+
+def numpy_path(own_name: str, value: Any, numpy: types.ModuleType) -> str | None:
+    """Return under which name of NumPy an object is found, where it is NumPy's own; the same name if possible."""
+    for prefix, module in (("", numpy), ("exceptions.", numpy.exceptions), ("linalg.", numpy.linalg)):
+        for name in (own_name, *sorted(vars(module), key=lambda name: (not name[-1].isdigit(), name))):
+            if vars(module).get(name, module) is value:
+                return prefix + name
+    return None
+
+
+def module_api(module: types.ModuleType) -> dict[str, dict[str, Any]]:
+    """Return the public names of a module, sorted by what they are."""
+    import numpy
+
+    functions: dict[str, str] = {}
+    ufuncs: dict[str, tuple[int, int, str]] = {}
+    same: dict[str, str] = {}
+    constants: dict[str, str] = {}
+    own: list[str] = []
+    for name, value in public(module).items():
+        path = None if isinstance(value, (float, bool, type(None))) else numpy_path(name, value, numpy)
+        if type(value).__name__ == "ufunc":
+            ufuncs[name] = (value.nin, value.nout, " ".join(value.types))
+        elif isinstance(value, (float, type(None))):
+            constants[name] = repr(value)
+        elif path is not None:
+            same[name] = path
+        elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+            text = signature_text(value)
+            if text is None:
+                own.append(name)
+            else:
+                functions[name] = text
+        else:
+            own.append(name)
+    return {"functions": functions, "ufuncs": ufuncs, "same": same, "constants": constants, "own": sorted(own)}
+
+
+def class_api(cls: type) -> dict[str, Any]:
+    """Return the public methods of a class with their parameters, and its public attributes."""
+    methods: dict[str, str] = {}
+    attributes: list[str] = []
+    for name in sorted(dir(cls)):
+        if name.startswith("_"):
+            continue
+        text = signature_text(getattr(cls, name)) if callable(getattr(cls, name)) else None
+        if text is None:
+            attributes.append(name)
+        else:
+            methods[name] = ", ".join(word for word in text.split(", ") if word != "self")
+    return {"methods": methods, "attributes": attributes}
+
+
+def imported_names(package: str) -> list[str]:
+    """Return the public names that a package's ``__init__`` imports, read from its source.
+
+    Several packages of `cupyx.scipy` can't be imported without CUDA's libraries.
+    """
+    root = importlib.util.find_spec("cupyx")
+    assert root is not None
+    assert root.submodule_search_locations is not None
+    folder = pathlib.Path(root.submodule_search_locations[0], *package.split(".")[1:])
+    file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+    names: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if alias.name == "*":
+                    names.update(imported_names(node.module or ""))
+                else:
+                    names.add(alias.asname or alias.name)
+        elif isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+    return sorted(n for n in names if not n.startswith("_") and n not in NOT_API)
+
+
+def api() -> dict[str, Any]:
+    """Return everything that the stand-in needs to know about the installed CuPy."""
+    import cupy
+
+    result: dict[str, Any] = {"VERSION": cupy.__version__}
+    for name in ("cupy", "cupy.linalg", "cupy.fft", "cupy.random"):
+        result[name.replace(".", "_").upper()] = module_api(importlib.import_module(name))
+    result["NDARRAY"] = class_api(cupy.ndarray)
+    result["GENERATOR"] = class_api(cupy.random.Generator)
+    result["RANDOM_STATE"] = class_api(cupy.random.RandomState)
+    result["SCIPY"] = {name: imported_names(f"cupyx.scipy.{name}") for name in SCIPY_MODULES}
+    return result
+
+
+def main() -> None:
+    """Print the module."""
+    lines = ['"""Names and call signatures of CuPy, written by ``tools/cupy_api.py``: facts, not code."""', ""]
+    lines += ["# fmt: off", "# ruff: noqa", "", "from typing import Any, Final"]
+    for name, value in api().items():
+        text = pprint.pformat(value, width=118, sort_dicts=True)
+        annotation = "str" if isinstance(value, str) else "dict[str, Any]"
+        lines += ["", f"{name}: Final[{annotation}] = {text}"]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
