@@ -27,7 +27,8 @@ NOT_WALKED = {
 
 VALUES_UNDEFINED = {"empty", "empty_like"}
 
-_MATRIX = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
+# No two elements alike, so that the order of a sort is determined; the lower triangle is positive definite.
+_MATRIX = np.array([[4.0, 1.25, 0.5], [1.0, 3.0, 0.25], [0.75, 0.375, 2.0]])
 _VECTOR = np.array([0.5, 1.0, 2.0])
 _POOL: list[Any] = [
     _MATRIX,

@@ -37,6 +37,7 @@ BACKENDS = ("numpy", "cupy")
 lock = RLock()  # guards the default, the listeners and what they keep
 _default: BackendType = "numpy"
 _split = False
+_switching = False  # the default is just being changed
 _listeners: list[Callable[[BackendType, bool], None]] = []
 
 
@@ -111,7 +112,7 @@ def on_change(callback: Callable[[BackendType, bool], None]) -> None:
     """
     with lock:
         _listeners.append(callback)
-        callback(_default, _split)
+        callback(_default, _split or _switching)
 
 
 def _refresh() -> None:
@@ -120,12 +121,12 @@ def _refresh() -> None:
     with lock:
         while (split := any(ids for name, ids in _living.items() if name != _default)) != _split:
             _split = split
-            _tell(_default, split)
+            _tell()
 
 
-def _tell(default: BackendType, split: bool) -> None:
+def _tell() -> None:
     for listener in _listeners:
-        listener(default, split)
+        listener(_default, _split or _switching)  # read afresh: a listener may set off a newer change
 
 
 # --- choosing ---------------------------------------------------------------------------------------------------------
@@ -164,7 +165,6 @@ def set_backend(backend: BackendType, *, strict: bool | None = None) -> None:
     >>> type(xp.zeros(2)).__module__
     'numpy'
     """
-    global _default
     name = effective(check_backend_name(backend, "set_backend"), strict, "set_backend")
     choices = _choices.get()
     for position in reversed(range(len(choices))):
@@ -176,16 +176,22 @@ def set_backend(backend: BackendType, *, strict: bool | None = None) -> None:
     else:
         with lock:
             if name != _default:
-                _tell(_default, True)
-                _default = name
-                _set_split_and_tell()
+                _switch(name)
     _log("backend set to %s", name)
 
 
-def _set_split_and_tell() -> None:
-    global _split
-    _split = any(ids for name, ids in _living.items() if name != _default)
-    _tell(_default, _split)
+def _switch(name: BackendType) -> None:
+    """Change the default while everybody reads by context."""
+    global _default, _split, _switching
+    _switching = True
+    try:
+        _tell()
+        _default = name
+        _split = any(ids for backend, ids in _living.items() if backend != name)
+        _tell()
+    finally:
+        _switching = False
+    _tell()
     _refresh()  # choices may have died meanwhile
 
 

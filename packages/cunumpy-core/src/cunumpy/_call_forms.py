@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cunumpy.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     Handler = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any]
 
@@ -81,7 +81,7 @@ def numpy_form(
         goes on without that argument.
     """
     ours, theirs = _Parameters(reference), _Parameters(native)
-    shared, renamed = _agreement(ours, theirs)
+    shared, renamed = _agreement(ours, theirs, handlers.keys())
     positions = ours.positions
 
     def direct(kwargs: dict[str, Any]) -> bool:
@@ -140,13 +140,15 @@ class _Parameters:
         self.open_names = any(p.kind == p.VAR_KEYWORD for p in parameters)
 
 
-def _agreement(ours: _Parameters, theirs: _Parameters) -> tuple[int, dict[str, str]]:
-    """Return how many leading positions mean the same, and the other name that CuPy has for some of them."""
+def _agreement(ours: _Parameters, theirs: _Parameters, handled: Container[str]) -> tuple[int, dict[str, str]]:
+    """Return how many leading positions may be passed on, and the other name that CuPy has for some of them."""
     if theirs.open_positions:
         return sys.maxsize, {}
     renamed = {}
     shared = 0
     for numpy_name, cupy_name in zip(ours.positions, theirs.positions, strict=False):
+        if numpy_name in handled:
+            break
         if numpy_name != cupy_name:
             if numpy_name in theirs.names or cupy_name in ours.names:
                 break

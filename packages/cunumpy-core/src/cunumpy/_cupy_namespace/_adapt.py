@@ -10,6 +10,7 @@ import numpy as np
 from cunumpy._call_forms import numpy_form, standard_keywords
 from cunumpy._cupy_namespace._arguments import STANDARD_KEYWORDS, handlers_for
 from cunumpy._cupy_namespace._creation import recorded
+from cunumpy._cupy_namespace._ufuncs import numpy_ufunc
 
 __all__ = ["adapt"]
 
@@ -26,6 +27,8 @@ def adapt(name: str, value: Any, reference: Any) -> Any:
     reference : Any
         What NumPy has under it, or None.
     """
+    if isinstance(value, cupy.ufunc) and isinstance(reference, np.ufunc):
+        return numpy_ufunc(name, value)
     if isinstance(value, (type, cupy.ufunc)) or isinstance(reference, np.ufunc) or not callable(value):
         return value
     function = recorded(name, value)

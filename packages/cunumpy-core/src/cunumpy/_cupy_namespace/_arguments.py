@@ -24,9 +24,6 @@ __all__ = ["STANDARD_KEYWORDS", "handlers_for"]
 STANDARD_KEYWORDS = {
     "argsort": ("descending",),
     "sort": ("descending",),
-    "linalg.cholesky": ("upper",),
-    "linalg.matrix_rank": ("rtol",),
-    "linalg.pinv": ("rtol",),
     "fft.fftfreq": ("dtype",),
     "fft.rfftfreq": ("dtype",),
 }
@@ -87,7 +84,6 @@ _SORT: dict[str, Handler] = {
     "order": _only("order", None),
 }
 _PARTITION: dict[str, Handler] = {"kind": _only("kind", "introselect"), "order": _only("order", None)}
-_HERMITIAN: dict[str, Handler] = {"hermitian": _only("hermitian", False)}
 _PERCENTILE: dict[str, Handler] = {"weights": _only("weights", None)}
 
 _BY_FUNCTION: dict[str, dict[str, Handler]] = {
@@ -97,9 +93,6 @@ _BY_FUNCTION: dict[str, dict[str, Handler]] = {
     "einsum": {"out": _out},
     "fft": {"out": _out},
     "intersect1d": {"return_indices": _only("return_indices", False)},
-    "linalg.matrix_rank": _HERMITIAN,
-    "linalg.pinv": _HERMITIAN,
-    "linalg.svd": _HERMITIAN,
     "partition": _PARTITION,
     "percentile": _PERCENTILE,
     "quantile": _PERCENTILE,

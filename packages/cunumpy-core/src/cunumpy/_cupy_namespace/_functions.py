@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import array_api_compat.cupy as standard
 import cupy
 import numpy as np
 
+from cunumpy._cupy_namespace._ufuncs import numpy_ufunc
 from cunumpy._numpy_namespace import finfo, iinfo
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
@@ -21,15 +23,19 @@ __all__ = [
     "floor",
     "histogram2d",
     "histogramdd",
+    "i0",
     "iinfo",
     "indices",
     "isin",
     "lexsort",
+    "matmul",
     "meshgrid",
     "searchsorted",
+    "sinc",
     "take",
     "take_along_axis",
     "trunc",
+    "vecdot",
 ]
 
 _NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
@@ -47,14 +53,14 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 def _integers_stay(name: str) -> Any:
     native = getattr(cupy, name)
+    general = numpy_ufunc(name, native) if isinstance(native, cupy.ufunc) else native
 
-    def rounding(x: Any, /, out: Any = None, **kwargs: Any) -> Any:
-        if out is None and not kwargs and getattr(x, "dtype", None) is not None and x.dtype.kind in "iub":
+    @functools.wraps(general)
+    def rounding(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs and isinstance(x, cupy.ndarray) and x.dtype.kind in "iub":
             return x.copy()  # as NumPy does since 2.1; CuPy gives floating point
-        return native(x, out, **kwargs) if out is not None else native(x, **kwargs)
+        return general(x, *args, **kwargs)
 
-    rounding.__name__ = rounding.__qualname__ = name
-    rounding.__doc__ = native.__doc__
     return rounding
 
 
@@ -82,7 +88,7 @@ def clip(
     elif a_min is _NOT_GIVEN or a_max is _NOT_GIVEN:
         raise ArgumentTypeError("clip: a_min and a_max belong together; give both (None for no limit), or min=, max=.")
     if a_min is None and a_max is None:
-        return a.copy() if out is None else _into(out, a)
+        return cupy.array(a) if out is None else _into(out, a)
     return cupy.clip(a, a_min, a_max, out)
 
 
@@ -99,6 +105,16 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Multi-dimensional histogram, ``density`` before ``weights`` as in NumPy; see `cupy.histogramdd`."""
     return cupy.histogramdd(sample, bins=bins, range=range, weights=weights, density=bool(density))
+
+
+def i0(x: Any) -> Any:
+    """Modified Bessel function of the first kind, order 0; see `cupy.i0`."""
+    return cupy.i0(_bools_to_float(x))
+
+
+def sinc(x: Any) -> Any:
+    """Normalised sinc function; see `cupy.sinc`."""
+    return cupy.sinc(_bools_to_float(x))
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
@@ -135,6 +151,11 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     )
 
 
+def matmul(x1: Any, x2: Any, /, out: Any = None, *, subok: bool = True, **kwargs: Any) -> Any:
+    """Matrix product; see `cupy.matmul`."""
+    return cupy.matmul(x1, x2, **kwargs) if out is None else cupy.matmul(x1, x2, out=out, **kwargs)
+
+
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Find where elements, or one scalar, would be inserted; see `cupy.searchsorted`."""
     return cupy.searchsorted(a, _scalar_to_array(v), side, sorter)
@@ -159,6 +180,33 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str | No
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """Take elements by index along an axis, the last by default; see `cupy.take_along_axis`."""
     return cupy.take_along_axis(arr, indices, axis)
+
+
+def vecdot(
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    order: str = "K",
+    subok: bool = True,
+) -> Any:
+    """Vector dot product along an axis, the first conjugated, as `numpy.vecdot` defines it; CuPy has none."""
+    if dtype is not None:
+        x1, x2 = x1.astype(dtype, casting=casting), x2.astype(dtype, casting=casting)
+    result = standard.vecdot(x1, x2, axis=axis)
+    if keepdims:
+        result = cupy.expand_dims(result, axis)
+    return result if out is None else _into(out[0] if isinstance(out, tuple) else out, result)
+
+
+def _bools_to_float(x: Any) -> Any:
+    """Return bools as float64, which NumPy computes with; CuPy takes float16."""
+    return x.astype(np.float64) if isinstance(x, cupy.ndarray) and x.dtype == bool else x
 
 
 def _scalar_to_array(value: Any) -> Any:
