@@ -259,12 +259,10 @@ class ScipyNamespace:
         other: BackendType = "cupy" if backend == "numpy" else "numpy"
         module = sys.modules.get(self._module_name(other))
         if backend == "cupy":
-            where = f"{self._module_name(other)}.{name}"
-            if module is None or not hasattr(module, name):
-                where += " may exist"
-            else:
-                where += " exists"
-            text += f" {where}: xp.host_call({self._module_name(other)}.{name}, ...) calls it on the host."
+            if module is None or hasattr(module, name):
+                where = f"{self._module_name(other)}.{name}"
+                known = "may exist" if module is None else "exists"
+                text += f" {where} {known}: xp.host_call({where}, ...) calls it on the host."
             if not self._path and name in ("optimize", "integrate"):
                 text += f" See cunumpy.{name} too (uv add cunumpy-solvers)."
         elif module is not None and hasattr(module, name):
