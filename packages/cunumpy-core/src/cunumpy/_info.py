@@ -21,7 +21,7 @@ _MPI_PROGRAM = """
 import mpi4py
 mpi4py.rc(initialize=False, finalize=False)
 from mpi4py import MPI
-print(MPI.Get_library_version().replace("\\0", "").strip().splitlines()[0])
+print(*MPI.Get_library_version().replace("\\0", "").strip().splitlines()[0].split())
 """
 
 
