@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import cunumpy
 from cunumpy import _backend, _caches, _info, _launcher, _versions
 from cunumpy.__main__ import main
 from cunumpy.errors import CuNumpyWarning
@@ -165,25 +166,20 @@ def test_the_text_shows_device_and_problems(cupy_missing, monkeypatch):
         cuda_inspection_error="OSError: no driver",
     )
     data["packages"]["cupy"] = {"cupy-cuda12x": "14.2.0", "cupy-cuda13x": "14.2.0"}
-    data["cunumpy"]["older"] = ["cunumpy 0.7 in a folder"]
     data["cunumpy"]["distributions"]["cunumpy-petsc"] = None
     text = _info.report_text(data)
     assert "0 of 1: NVIDIA H200, compute capability 90, driver 12080, runtime 12060" in text
     assert "the device can't be asked: OSError: no driver" in text
     assert "more than one CuPy is installed" in text
-    assert "cunumpy 0.7 in a folder" in text
     assert "not installed" in text
 
 
 def test_an_older_cunumpy_beside_ours_is_reported(tmp_path, monkeypatch):
-    folder = tmp_path / "cunumpy-0.7.1.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: cunumpy\nVersion: 0.7.1\n")
-    before = _info.older_installations()
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (found,) = set(_info.older_installations()) - set(before)
-    assert found.startswith(f"cunumpy 0.7.1 in {tmp_path}")
-    assert "uv add 'cunumpy>=0.8'" in found
+    (tmp_path / "cunumpy-0.7.1.dist-info").mkdir()
+    monkeypatch.setattr(cunumpy, "__path__", [*cunumpy.__path__, str(tmp_path / "cunumpy")])
+    data = _info.report()
+    assert data["cunumpy"]["older"] == ["0.7.1"]
+    assert "files of cunumpy 0.7.1, an older package, are mixed in: uv remove cunumpy" in _info.report_text(data)
 
 
 def test_editable_and_other_installations_are_told_apart(tmp_path, monkeypatch):

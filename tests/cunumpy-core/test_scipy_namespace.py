@@ -6,14 +6,12 @@ import importlib
 import pickle
 import subprocess
 import sys
-import threading
-import types
 
 import pytest
 import scipy
-import scipy.special
 
-from cunumpy import _backend, _scipy_namespace
+import cunumpy as xp
+from cunumpy import _scipy_namespace
 from cunumpy._scipy_namespace import ScipyNamespace
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingNameError, MissingPackageError
 
@@ -106,6 +104,12 @@ def test_attributes_can_not_be_set_or_deleted():
     assert special.erf is erf
 
 
+def test_the_top_level_has_one_namespace():
+    assert isinstance(xp.scipy, ScipyNamespace)
+    assert xp.scipy is xp.scipy
+    assert xp.scipy.resolve() is scipy
+
+
 def test_repr_does_not_resolve_anything():
     assert repr(ScipyNamespace("sparse")) == "<cunumpy scipy namespace <backend>.sparse>"
     assert repr(ScipyNamespace()) == "<cunumpy scipy namespace <backend>>"
@@ -159,114 +163,6 @@ def test_a_broken_scipy_is_reported_with_the_reason(monkeypatch):
     with pytest.raises(MissingPackageError, match=r"scipy\.fft can't be imported: libopenblas\.so") as caught:
         ScipyNamespace("fft").resolve()
     assert caught.value.name == "scipy.fft"
-
-
-# --- following the backend; a small library in cupyx's place, since whose names are read is all that matters here -----
-
-
-@pytest.fixture
-def device_library(monkeypatch):
-    root = types.ModuleType("cupyx.scipy")
-    special = types.ModuleType("cupyx.scipy.special")
-    special.erf = lambda x: "on the device"
-    special.only_cupy = object()
-    for module in (types.ModuleType("cupyx"), root, special):
-        module.__path__ = []
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(_backend, "cupy_available", lambda: True)
-    return special
-
-
-def test_a_kept_namespace_follows_the_process_default(device_library):
-    special = ScipyNamespace().special
-    host = special.erf
-    assert host is scipy.special.erf
-    _backend.set_backend("cupy")
-    try:
-        assert special.erf is device_library.erf
-        assert special.resolve() is device_library
-        assert special.only_cupy is device_library.only_cupy
-    finally:
-        _backend.set_backend("numpy")
-    assert special.erf is host
-    assert not hasattr(special, "only_cupy")
-
-
-def test_a_kept_namespace_follows_scopes_of_its_own_context_only(device_library):
-    special = ScipyNamespace("special")
-    seen = []
-    with _backend.use_backend("cupy"):
-        assert special.erf is device_library.erf
-        assert not hasattr(special, "gamma")
-        thread = threading.Thread(target=lambda: seen.append((special.erf, special.gamma)))
-        thread.start()
-        thread.join()
-        inside = ScipyNamespace("special")
-        assert inside.erf is device_library.erf
-        with _backend.use_backend("numpy"):
-            assert inside.erf is special.erf is scipy.special.erf
-    assert seen == [(scipy.special.erf, scipy.special.gamma)]
-    assert special.erf is inside.erf is scipy.special.erf
-    assert not hasattr(special, "only_cupy")
-
-
-def test_names_read_in_a_scope_do_not_stay_after_it(device_library):
-    special = ScipyNamespace("special")
-    with _backend.use_backend("cupy"):
-        assert special.only_cupy
-    with pytest.raises(MissingNameError, match=r"cupyx\.scipy\.special\.only_cupy exists, for the cupy backend"):
-        _ = special.only_cupy
-
-
-def test_missing_names_of_the_device_library_say_where_they_are(device_library):
-    namespace = ScipyNamespace()
-    with _backend.use_backend("cupy"):
-        with pytest.raises(
-            MissingNameError,
-            match=r"xp\.scipy\.special has no 'gamma' with the cupy backend: cupyx\.scipy\.special lacks it\. "
-            r"scipy\.special\.gamma exists: xp\.host_call\(scipy\.special\.gamma, \.\.\.\) calls it on the host",
-        ):
-            _ = namespace.special.gamma
-        with pytest.raises(MissingNameError, match=r"See cunumpy\.optimize too"):
-            _ = namespace.optimize
-        assert not namespace.special.available("gamma")
-        assert namespace.special.available("erf")
-        with pytest.raises(MissingPackageError, match=r"xp\.scipy\.fft: cupyx\.scipy\.fft can't be imported"):
-            _ = namespace.fft.rfft
-
-
-def test_a_fill_in_serves_only_what_the_device_library_lacks(device_library, monkeypatch):
-    from cunumpy._circulant import solve_circulant
-
-    linalg = types.ModuleType("cupyx.scipy.linalg")
-    monkeypatch.setitem(sys.modules, "cupyx.scipy.linalg", linalg)
-    with _backend.use_backend("cupy"):
-        assert ScipyNamespace("linalg").solve_circulant is solve_circulant
-        assert ScipyNamespace("linalg").available("solve_circulant")
-        assert "solve_circulant" in dir(ScipyNamespace("linalg"))
-        linalg.solve_circulant = object()
-        assert ScipyNamespace("linalg").solve_circulant is linalg.solve_circulant
-
-
-def test_threads_in_scopes_never_see_each_others_functions(device_library):
-    special = ScipyNamespace("special")
-    expected = {"numpy": scipy.special.erf, "cupy": device_library.erf}
-    wrong = []
-
-    def work(seed):
-        for round_ in range(100):
-            name = ("numpy", "cupy")[(round_ + seed) % 2]
-            with _backend.use_backend(name):
-                wrong.extend(name for _ in range(5) if special.erf is not expected[name])
-            wrong.extend("outside" for _ in range(5) if special.erf is not expected["numpy"])
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-    assert special.erf is scipy.special.erf
 
 
 def test_namespaces_are_collected():

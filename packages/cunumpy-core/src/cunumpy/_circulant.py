@@ -144,6 +144,7 @@ def _read_truth(flag: Any, *, on_device: bool) -> bool:
     text = "solve_circulant: singularity test"
     _transfers.announce("sync", text, implicit=True)
     started = perf_counter()
-    answer = bool(flag)
+    with _transfers.own():
+        answer = bool(flag)
     _transfers.record("sync", text, implicit=True, started=started)
     return answer

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _backend, _environment, _launcher, _versions
+from cunumpy import _backend, _environment, _installation, _launcher, _versions
+from cunumpy.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ _MPI_PROGRAM = """
 import mpi4py
 mpi4py.rc(initialize=False, finalize=False)
 from mpi4py import MPI
-print(MPI.Get_library_version().replace("\\0", "").strip().splitlines()[0])
+print(*MPI.Get_library_version().replace("\\0", "").strip().splitlines()[0].split())
 """
 
 
@@ -122,7 +123,7 @@ def report() -> dict[str, Any]:
     import platform
 
     return {
-        "cunumpy": _installation(),
+        "cunumpy": _installed(),
         "python": {
             "version": platform.python_version(),
             "implementation": platform.python_implementation(),
@@ -149,14 +150,14 @@ def report() -> dict[str, Any]:
     }
 
 
-def _installation() -> dict[str, Any]:
+def _installed() -> dict[str, Any]:
     import cunumpy
 
     return {
         "version": _versions.version(),
         "location": os.path.dirname(os.path.abspath(str(cunumpy.__file__))),
         "distributions": {name: _distribution(name) for name in _versions.DISTRIBUTIONS},
-        "older": older_installations(),
+        "older": _installation.older_versions(cunumpy.__path__),
     }
 
 
@@ -176,24 +177,6 @@ def _distribution(name: str) -> dict[str, Any] | None:
     return {"version": distribution.version, "editable": editable}
 
 
-def older_installations() -> list[str]:
-    """Return a line for each `cunumpy` before 0.8 in the environment, which was one distribution with all the files."""
-    from importlib import metadata
-
-    first = _versions.version_key("0.8.0.dev0")
-    assert first is not None
-    found: list[str] = []
-    for distribution in metadata.distributions(name="cunumpy"):
-        key = _versions.version_key(distribution.version or "")
-        if key is not None and key < first:
-            folder = os.path.abspath(str(distribution.locate_file("")))
-            found.append(
-                f"cunumpy {distribution.version} in {folder} has its own copy of files of cunumpy-core; run: "
-                "uv add 'cunumpy>=0.8' (or uv remove cunumpy), then uv sync --reinstall-package cunumpy-core"
-            )
-    return found
-
-
 def _processors() -> int | None:
     try:
         return len(os.sched_getaffinity(0))
@@ -210,11 +193,13 @@ def _blas() -> str | None:
 
 
 def _petsc_version() -> str | None:
+    from importlib import import_module
+
     version = _metadata_version("petsc4py")
     if version is not None:
         return version
     try:
-        import petsc4py  # does not initialise PETSc; some wheels carry it without metadata
+        petsc4py = import_module("petsc4py")  # does not initialise PETSc; some wheels carry it without metadata
     except ImportError:
         return None
     return str(getattr(petsc4py, "__version__", "unknown"))
@@ -247,7 +232,7 @@ def _mpi() -> dict[str, Any]:
     try:
         found["launched"] = _launcher.launched_under_mpi()
         found["local_rank"] = _launcher.local_rank()
-    except _environment.SettingError as error:
+    except SettingError as error:
         found["problem"] = str(error)
     return found
 
@@ -303,7 +288,10 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
     yield from (
         _line(name, _distribution_text(found), indent=4) for name, found in installation["distributions"].items()
     )
-    yield from (_line("problem", text) for text in installation["older"])
+    for version in installation["older"]:
+        yield _line(
+            "problem", f"files of cunumpy {version}, an older package, are mixed in: uv remove cunumpy, then add it"
+        )
 
     python = data["python"]
     yield from _section(

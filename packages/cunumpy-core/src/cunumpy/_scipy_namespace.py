@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from contextlib import suppress
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -40,9 +39,8 @@ _FILL_INS = {"linalg.solve_circulant": "cunumpy._circulant"}
 
 _ROOTS: dict[BackendType, str] = {"numpy": "scipy", "cupy": "cupyx.scipy"}
 
-# Guards what follows, and the attributes that the namespaces keep. Re-entrant, since `_follow` may be called in the
-# middle of anything, when a backend scope is collected. Nothing is imported while it is held.
-_lock = RLock()
+# What follows, and the attributes that the namespaces keep, are changed with the backend's lock held, and nothing is
+# imported meanwhile. The lock is re-entrant: `_on_change` may come in the middle, when a backend scope is collected.
 _instances: WeakSet[ScipyNamespace] = WeakSet()
 _default: BackendType = "numpy"
 _split = False
@@ -107,7 +105,7 @@ class ScipyNamespace:
             if subpackage.startswith(prefix) and "." not in (name := subpackage[len(prefix) :])
         }
         set_slot(self, "_children", children)
-        with _lock:
+        with _backend.lock:
             _instances.add(self)
             self._follow()
 
@@ -232,7 +230,7 @@ class ScipyNamespace:
             value = self._look_up(name, backend)
             if name.startswith("_"):
                 return value
-        with _lock:
+        with _backend.lock:
             value = found.setdefault(name, value)
             if backend == _default:
                 self.__dict__[name] = value
@@ -261,12 +259,10 @@ class ScipyNamespace:
         other: BackendType = "cupy" if backend == "numpy" else "numpy"
         module = sys.modules.get(self._module_name(other))
         if backend == "cupy":
-            where = f"{self._module_name(other)}.{name}"
-            if module is None or not hasattr(module, name):
-                where += " may exist"
-            else:
-                where += " exists"
-            text += f" {where}: xp.host_call({self._module_name(other)}.{name}, ...) calls it on the host."
+            if module is None or hasattr(module, name):
+                where = f"{self._module_name(other)}.{name}"
+                known = "may exist" if module is None else "exists"
+                text += f" {where} {known}: xp.host_call({where}, ...) calls it on the host."
             if not self._path and name in ("optimize", "integrate"):
                 text += f" See cunumpy.{name} too (uv add cunumpy-solvers)."
         elif module is not None and hasattr(module, name):
@@ -306,13 +302,15 @@ _found_of = vars(ScipyNamespace)["_found"].__get__  # not by attribute: that wou
 
 def _on_change(default: BackendType, split: bool) -> None:
     global _default, _split
-    with _lock:
-        _default, _split = default, split
-        for instance in list(_instances):
-            instance._follow()
+    _default, _split = default, split
+    for instance in list(_instances):
+        instance._follow()
 
 
 _backend.on_change(_on_change)
+
+#: ``xp.scipy``
+scipy = ScipyNamespace()
 
 #: The namespace that `cunumpy.scipy` is.
 scipy = ScipyNamespace()
