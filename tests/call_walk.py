@@ -250,6 +250,33 @@ def attempt(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return Call(args, kwargs, result, own_args)
 
 
+def by_position(function: Callable[..., Any], call: Call) -> dict[str, Any]:
+    """Return the positional arguments of a call by name, as far as the function names them."""
+    names = [p.name for p in _parameters(function) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return dict(zip(names, call.args, strict=False))
+
+
+def required_arguments(function: Callable[..., Any], call: Call) -> Call:
+    """Return the call without its optional arguments."""
+    count = len([p for p in _parameters(function) if p.default is p.empty])
+    given = call.args or tuple(call.kwargs.values())
+    return Call(given[: count or len(call.args)], {}, None, ())
+
+
+def is_taken(function: Callable[..., Any], args: list[Any]) -> bool:
+    """Tell whether a function takes such arguments at all."""
+    try:
+        function(*args)
+    except Exception:
+        return False
+    return True
+
+
+def leaves_undefined(call: Call) -> bool:
+    """Tell whether a masked ufunc call has elements that nothing defines."""
+    return "where" in call.kwargs and call.kwargs.get("out") is None and call.kwargs["where"] is not True
+
+
 def _base_calls(function: Callable[..., Any], most: int = 6) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     for count in range(4):
