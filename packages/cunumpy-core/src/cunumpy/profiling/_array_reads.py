@@ -40,7 +40,7 @@ def _read(original: Callable[..., Any], description: str) -> Callable[..., Any]:
     def read(array: Any, *args: Any, **kwargs: Any) -> Any:
         if not _transfers.watching():
             return original(array, *args, **kwargs)
-        _transfers.announce("sync", description, array.dtype.itemsize, implicit=True)
+        _transfers.announce("sync", description, array.nbytes, implicit=True)
         started = perf_counter()
         with _transfers.own():
             result = original(array, *args, **kwargs)
