@@ -137,3 +137,14 @@ def test_watched_reads_are_counted_once():
     ]
     with assert_no_transfers():
         array.get()
+
+
+def test_watched_conversions_are_counted_once():
+    array = xp.ones(3)
+    with watch_array_reads(), count_transfers() as counter:
+        xp.to_numpy(array)
+        xp.asnumpy(array)
+    assert [event.description for event in counter.events] == [
+        "to_numpy(shape=(3,), dtype=float64)",
+        "asnumpy(shape=(3,), dtype=float64)",
+    ]

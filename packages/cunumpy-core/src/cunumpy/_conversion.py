@@ -243,7 +243,8 @@ def copy_to_host(array: Any, function: str) -> np.ndarray:
     text = _text(function, array)
     _transfers.announce("to_host", text, array.nbytes)
     started = perf_counter()
-    host = array.get(order="A")
+    with _transfers.own():
+        host = array.get(order="A")
     _transfers.record("to_host", text, host.nbytes, started=started)
     return host
 

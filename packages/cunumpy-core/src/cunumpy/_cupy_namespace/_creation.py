@@ -68,7 +68,8 @@ def _to_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         for array in arrays:
             _transfers.announce("to_host", _described(name, array), array.nbytes)
-        result = function(*args, **kwargs)
+        with _transfers.own():
+            result = function(*args, **kwargs)
         for array in arrays:
             _transfers.record("to_host", _described(name, array), array.nbytes)
         return result
