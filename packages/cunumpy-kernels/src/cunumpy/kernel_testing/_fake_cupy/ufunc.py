@@ -45,6 +45,14 @@ class ufunc:
     def __repr__(self) -> str:
         return f"<ufunc '{self.name}'>"
 
+    def _loop_for(self, dtype: np.dtype[Any]) -> tuple[str, str]:
+        """Return operand and result types of the first loop with that result type; operands are cast to it."""
+        for loop in self.types:
+            inputs, _, outputs = loop.partition("->")
+            if all(np.dtype(char) == dtype for char in outputs):
+                return inputs, outputs
+        raise TypeError(f"Wrong type ({dtype}) of the result of {self.name}")
+
     def _result_types(self, values: Sequence[Any]) -> str:
         """Return the result types of the first loop that takes the operands; Python scalars adapt to the arrays."""
         strong = [value.dtype for value in values if isinstance(value, (np.ndarray, np.generic))]
@@ -80,9 +88,12 @@ class ufunc:
                 raise TypeError(f"Output arguments type must be cupy.ndarray, not {type(given)}")
         sources = tuple(value for value in args[: self.nin] if isinstance(value, ndarray))
         values = [operand(value) for value in args[: self.nin]]
-        types: Any = self._result_types(values)
-        if dtype is not None:
-            types = [check_dtype(dtype)] * self.nout
+        types: Any
+        if dtype is None:
+            types = self._result_types(values)
+        else:
+            inputs, types = self._loop_for(check_dtype(dtype))
+            values = [np.asarray(value).astype(char) for value, char in zip(values, inputs, strict=True)]
         with np.errstate(all="ignore"):
             computed = self._compute(*_for_numpy(self.__name__, values))
         results = []
