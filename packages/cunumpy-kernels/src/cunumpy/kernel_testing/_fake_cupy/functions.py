@@ -32,7 +32,7 @@ OPTIONS = _words(
     """
 )
 # Parameters that take sequences of arrays.
-SEQUENCES = frozenset(["args", "arrays", "arys", "choicelist", "condlist", "multi_index", "operands", "tup", "xi"])
+SEQUENCES = _words("args arrays arys choicelist condlist multi_index operands tup varargs xi")
 # Data that may come from the host and is copied: indices and what is selected or written by them.
 COPIED = frozenset(
     [
@@ -57,7 +57,8 @@ OPTION_HERE = frozenset([("tensorinv", "ind"), ("cond", "p"), ("linspace", "step
 # Functions whose data may all be scalars; every other one needs an array as its first argument.
 SCALARS_TOO = _words(
     """
-    allclose append arange array_equal array_equiv clip eye full identity interp isclose isin linspace logspace
+    allclose append arange array_equal base_repr binary_repr format_float_positional format_float_scientific
+    array_equiv clip eye full identity interp isclose isin linspace logspace
     nan_to_num outer searchsorted tri
     """
 )
