@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from cunumpy import kernel_testing
-from cunumpy.kernel_testing import fake_cupy_active, host_buffer, run_in_fake_cupy_subprocess
+from cunumpy.kernel_testing import _stand_in, _subprocess, fake_cupy_active, host_buffer, run_in_fake_cupy_subprocess
 
 
 def run(code: str) -> str:
@@ -74,7 +76,7 @@ def test_the_subprocess_runs_on_the_stand_in_outside_of_mpi(monkeypatch: pytest.
     monkeypatch.setenv("SLURM_PROCID", "0")
     code = """
 import os, cunumpy
-from cunumpy.kernel_testing import fake_cupy_active
+from cunumpy.kernel_testing import _stand_in, _subprocess, fake_cupy_active
 print(fake_cupy_active(), os.environ.get("SLURM_PROCID"), os.environ["OMP_NUM_THREADS"], os.environ["EXTRA"])
 """
     done = run_in_fake_cupy_subprocess(code, env={"EXTRA": "x"})
@@ -106,3 +108,10 @@ def test_other_mpi_ranks_skip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
     with pytest.raises(pytest.skip.Exception, match="first MPI rank"):
         run_in_fake_cupy_subprocess("raise SystemExit(1)")
+
+
+@pytest.mark.parametrize("module", [_stand_in, _subprocess])
+def test_examples_in_the_docstrings(module: ModuleType) -> None:
+    failed, attempted = doctest.testmod(module)
+    assert attempted > 0
+    assert failed == 0

@@ -44,7 +44,7 @@ def run_in_fake_cupy_subprocess(
     Parameters
     ----------
     code : str
-        The program, as for ``python -c``.
+        The program, as for ``python -c``. The stand-in is there once it has imported `cunumpy`.
     env : mapping, optional
         Environment variables to set in addition. The process gets ``CUNUMPY_FAKE_CUPY=1``, ``OMP_NUM_THREADS=1`` and
         ``MAYBEMPI=0``, and none of an MPI launcher's variables.
@@ -68,7 +68,7 @@ def run_in_fake_cupy_subprocess(
     Examples
     --------
     >>> from cunumpy.kernel_testing import run_in_fake_cupy_subprocess
-    >>> run_in_fake_cupy_subprocess("import cupy; print(cupy.arange(4).sum())").stdout
+    >>> run_in_fake_cupy_subprocess("import cunumpy, cupy; print(cupy.arange(4).sum())").stdout
     '6\\n'
     """
     if _rank() > 0:
