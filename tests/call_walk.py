@@ -238,7 +238,8 @@ def calls(function: Callable[..., Any], most: int = 60) -> list[Call]:
 
 def attempt(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
     """Return the call with NumPy's answer, or None where NumPy refuses it."""
-    own_args, own_kwargs = copy.deepcopy((args, kwargs))
+    own_args = tuple(map(copy.deepcopy, args))  # one by one: the same array given twice is two arrays
+    own_kwargs = {name: copy.deepcopy(value) for name, value in kwargs.items()}
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error")

@@ -197,7 +197,10 @@ def vecdot(
 ) -> Any:
     """Vector dot product along an axis, the first conjugated, as `numpy.vecdot` defines it; CuPy has none."""
     if dtype is not None:
-        x1, x2 = x1.astype(dtype, casting=casting), x2.astype(dtype, casting=casting)
+        for x in (x1, x2):
+            if not np.can_cast(x.dtype, dtype, casting):
+                raise ArgumentTypeError(f"vecdot: can't cast {x.dtype} to {np.dtype(dtype)} with casting={casting!r}.")
+        x1, x2 = x1.astype(dtype), x2.astype(dtype)
     result = standard.vecdot(x1, x2, axis=axis)
     if keepdims:
         result = cupy.expand_dims(result, axis)

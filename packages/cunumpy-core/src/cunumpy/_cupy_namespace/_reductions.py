@@ -129,9 +129,9 @@ def _spread(name: str) -> Callable[..., Any]:
             mean = _weighted_mean(a, selected, axis, kind, True)
         distance = cupy.where(selected, cupy.abs(a - mean), 0) ** 2
         count = cupy.maximum(cupy.sum(selected, axis, keepdims=keepdims) - ddof, 0)
-        result = cupy.sum(distance, axis, kind.type(0).real.dtype, keepdims=keepdims) / count
-        if name.endswith("std"):
-            result = cupy.sqrt(result)
+        real = kind.type(0).real.dtype
+        result = cupy.sum(distance, axis, real, keepdims=keepdims) / count
+        result = (cupy.sqrt(result) if name.endswith("std") else result).astype(real)
         return result if out is None else _into(out, result)
 
     return reduce

@@ -42,7 +42,9 @@ def numpy_ufunc(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
             result = native(*args, **kwargs) if out is None else native(*args, out=out, **kwargs)
             return result if out is not None or order in "KA" else _in_order(result, order)
         if not isinstance(where, (bool, np.bool_)) and not (isinstance(where, cupy.ndarray) and where.dtype == bool):
-            raise ArgumentTypeError(f"{name}: where must be a bool or a CuPy array of bools, got {type(where).__name__}.")
+            raise ArgumentTypeError(
+                f"{name}: where must be a bool or a CuPy array of bools, got {type(where).__name__}."
+            )
         if out is None:
             out = args[nin:] if len(args) > nin else None
             args = args[:nin]

@@ -116,7 +116,7 @@ def _sequence(value: Any) -> Any:
         return value._buffer
     if isinstance(value, (list, tuple)):
         return type(value)(_sequence(item) for item in value)
-    if isinstance(value, (str, int, float, complex, np.generic, slice)) or value is Ellipsis:
+    if isinstance(value, (str, int, float, complex, np.generic, slice)) or value is Ellipsis or value is None:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return value
