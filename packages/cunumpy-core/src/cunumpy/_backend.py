@@ -248,8 +248,8 @@ class use_backend:  # noqa: N801 - used like a function
             name = effective(name, self._strict, "use_backend")
         scope = _Scope()
         choice = _Choice(name, scope)
-        if name != _default and not _split:
-            _refresh()
+        if name != _default:
+            _refresh()  # also when split is seen: somebody else's refresh may just be ending it
         _choices.set((*_choices.get(), choice))
         self._entered.append(scope)
 
