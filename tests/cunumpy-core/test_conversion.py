@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from array_kinds import ARRAYS, KINDS, ArrayKind, ForeignDeviceArray, as_compared, assert_same_values
 
 import cunumpy as xp
+from array_kinds import ARRAYS, KINDS, ArrayKind, ForeignDeviceArray, as_compared, assert_same_values
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, MissingPackageError
 
 without_cupy = pytest.mark.skipif(xp.cupy_available(), reason="this machine has CuPy and a GPU; tests/gpu covers it")
@@ -42,7 +42,7 @@ def test_no_kind_goes_to_a_device_that_is_not_there(kind: ArrayKind, tmp_path) -
 
 @pytest.mark.parametrize("kind", ARRAYS, ids=str)
 def test_as_device_array_names_argument_and_backend(kind: ArrayKind, tmp_path) -> None:
-    with pytest.raises(BackendUnavailableError, match="argument 'density' is host data .* active backend is 'numpy'"):
+    with pytest.raises(BackendUnavailableError, match=r"argument 'density' is host data .* active backend is 'numpy'"):
         xp.as_device_array(kind.make(tmp_path), name="density")
 
 
@@ -52,7 +52,12 @@ def test_as_device_array_calls_an_unnamed_argument_value() -> None:
 
 
 def test_to_numpy_returns_any_plain_array_itself() -> None:
-    for array in (np.ones(3)[::2], np.array([None, "x"], dtype=object), np.array(["a"]), np.array("2020-01-01", "M8[D]")):
+    for array in (
+        np.ones(3)[::2],
+        np.array([None, "x"], dtype=object),
+        np.array(["a"]),
+        np.array("2020-01-01", "M8[D]"),
+    ):
         assert xp.to_numpy(array) is array
 
 

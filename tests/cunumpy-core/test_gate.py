@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from array_kinds import KINDS, NOT_ARRAYS, ArrayKind, ForeignDeviceArray, as_compared, assert_same_values
 
+from array_kinds import KINDS, NOT_ARRAYS, ArrayKind, ForeignDeviceArray, as_compared, assert_same_values
 from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
@@ -106,7 +106,9 @@ def test_outputs_must_be_writable() -> None:
     array = np.zeros(3)
     _gate.check_writable(array, function="f", argument="out")
     array.flags.writeable = False
-    with pytest.raises(ArgumentError, match=r"f: argument 'out' is written to, but the array is read-only.*out\.copy\(\)"):
+    with pytest.raises(
+        ArgumentError, match=r"f: argument 'out' is written to, but the array is read-only.*out\.copy\(\)"
+    ):
         _gate.check_writable(array, function="f", argument="out")
 
 

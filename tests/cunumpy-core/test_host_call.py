@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from array_kinds import KINDS, ArrayKind
 
 import cunumpy as xp
+from array_kinds import KINDS, ArrayKind
 from cunumpy._host_call import host_call_inplace
 from cunumpy.errors import ArgumentTypeError
 

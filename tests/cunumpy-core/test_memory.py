@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from array_kinds import ARRAYS, KINDS, ArrayKind, ForeignDeviceArray, as_compared, assert_same_values
 
 import cunumpy as xp
+from array_kinds import KINDS, ArrayKind, ForeignDeviceArray, as_compared, assert_same_values
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingPackageError, StaleResultError
 from cunumpy.memory import DeviceMirror, HostCopy, HostStaging
 
@@ -127,9 +127,8 @@ def test_a_reused_buffer_is_noticed() -> None:
 
 def test_a_result_that_is_kept_never_changes() -> None:
     staging = HostStaging(2, float, buffers=1)
-    results = []
-    for step in range(5):
-        results.append(staging.copy(np.full(2, float(step))).result()[::-1])  # views of the result count as well
+    # Reversed, because views of a result count as well.
+    results = [staging.copy(np.full(2, float(step))).result()[::-1] for step in range(5)]
     assert [list(result) for result in results] == [[step, step] for step in range(5)]
 
 
@@ -266,10 +265,12 @@ def test_every_kind_as_a_mirror(kind: ArrayKind, tmp_path) -> None:
     value = kind.make(tmp_path)
     before = as_compared(value)
     if kind.values is None or not kind.is_array:
-        with pytest.raises(ArgumentTypeError, match="^DeviceMirror: argument 'host' (is a masked|must be a NumPy) array"):
+        with pytest.raises(
+            ArgumentTypeError, match=r"^DeviceMirror: argument 'host' (is a masked|must be a NumPy) array"
+        ):
             DeviceMirror(value)
     elif not kind.writable:
-        with pytest.raises(ArgumentError, match="^DeviceMirror: argument 'host' is written to, but .* read-only"):
+        with pytest.raises(ArgumentError, match=r"^DeviceMirror: argument 'host' is written to, but .* read-only"):
             DeviceMirror(value)
     else:
         mirror = DeviceMirror(value)
@@ -286,7 +287,7 @@ def test_every_kind_as_a_mirror(kind: ArrayKind, tmp_path) -> None:
 
 
 def test_dtypes_without_a_device_are_refused_at_once() -> None:
-    with pytest.raises(ArgumentTypeError, match="DeviceMirror: argument 'host' has dtype <U1.*can't hold"):
+    with pytest.raises(ArgumentTypeError, match=r"DeviceMirror: argument 'host' has dtype <U1.*can't hold"):
         DeviceMirror(np.array(["a"]))
 
 
@@ -296,7 +297,7 @@ def test_a_resized_host_array_is_noticed(method: str) -> None:
     mirror = DeviceMirror(host)
     host.resize(5, refcheck=False)
     with pytest.raises(ArgumentError, match=r"now has shape \(5,\).*bound with shape \(3,\).*rebind\(host\)"):
-        getattr(mirror, method)() if method != "device" else mirror.device  # noqa: B018
+        getattr(mirror, method)() if method != "device" else mirror.device
     assert mirror.rebind(host) is mirror
     assert mirror.shape == (5,)
     assert mirror.device is host

@@ -112,11 +112,12 @@ def as_device_source(value: Any, *, function: str, argument: str) -> np.ndarray:
 def as_dtype(dtype: Any, *, function: str, argument: str = "dtype") -> np.dtype[Any]:
     """Turn what describes a dtype into one."""
     try:
-        return np.dtype(dtype)
+        converted: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
             f"{function}: argument {argument!r} must describe a dtype, got {dtype!r}: {error}"
         ) from None
+    return converted
 
 
 def check_ndim(array: Any, ndim: int | tuple[int, ...], *, function: str, argument: str) -> None:
