@@ -91,6 +91,12 @@ def _strided(folder: Path) -> np.ndarray:
     return np.repeat(np.repeat(MATRIX, 2, axis=0), 3, axis=1)[::2, ::3]
 
 
+def _cyclic(folder: Path) -> list[Any]:
+    cycle: list[Any] = [1.0]
+    cycle.append(cycle)
+    return cycle
+
+
 KINDS = [
     ArrayKind("contiguous", lambda folder: MATRIX.copy(), MATRIX),
     ArrayKind("strided", _strided, MATRIX),
@@ -118,6 +124,7 @@ KINDS = [
     ArrayKind("masked", _masked, None, writable=False),
     ArrayKind("list-with-masked", lambda folder: [_masked(folder), _masked(folder)], None, is_array=False),
     ArrayKind("ragged-list", lambda folder: [[1.0, 2.0], [3.0]], None, is_array=False),
+    ArrayKind("list-in-itself", _cyclic, None, is_array=False),
     ArrayKind("none", lambda folder: None, None, is_array=False),
     ArrayKind("list-with-none", lambda folder: [1.0, None], None, is_array=False),
     ArrayKind("dict", lambda folder: {"a": 1.0}, None, is_array=False),

@@ -38,6 +38,7 @@ def test_every_kind_becomes_an_array_or_an_error(kind: ArrayKind, tmp_path) -> N
         ("masked", ["masked array", "drop the mask", ".filled(value)"]),
         ("list-with-masked", ["holds a masked array", ".filled(value)"]),
         ("ragged-list", ["ragged list", "rows differ in length"]),
+        ("list-in-itself", ["holds itself"]),
         ("none", ["is None", "pass an array"]),
         ("list-with-none", ["holds None"]),
         ("dict", ["is dict", "not an array", "list(d.values())"]),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import cupy
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hypothesis_numpy
 
 import cunumpy as xp
 from array_kinds import KINDS, ArrayKind, ForeignDeviceArray, as_compared, assert_same_values
@@ -75,6 +78,28 @@ def test_every_kind_as_a_device_array(kind: ArrayKind, tmp_path) -> None:
             xp.as_device_array(value, ndim=5)
     with xp.use_backend("numpy"), pytest.raises(BackendUnavailableError, match="is host data"):
         xp.as_device_array(value)
+
+
+@given(
+    hypothesis_numpy.arrays(
+        st.one_of(
+            hypothesis_numpy.boolean_dtypes(),
+            hypothesis_numpy.integer_dtypes(endianness="?"),
+            hypothesis_numpy.unsigned_integer_dtypes(endianness="?"),
+            hypothesis_numpy.floating_dtypes(endianness="?", sizes=(16, 32, 64)),
+            hypothesis_numpy.complex_number_dtypes(endianness="?", sizes=(64, 128)),
+        ),
+        hypothesis_numpy.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4),
+    ),
+    st.data(),
+)
+def test_values_survive_the_way_there_and_back(array: np.ndarray, data) -> None:
+    axes = data.draw(st.permutations(range(array.ndim)))
+    steps = data.draw(st.tuples(*[st.sampled_from([1, 2, -1, -2]) for _ in axes]))
+    view = array.transpose(axes)[tuple(slice(None, None, step) for step in steps)]
+    back = xp.to_numpy(xp.to_cupy(view))
+    assert back.dtype == view.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(back, view)
 
 
 @layouts

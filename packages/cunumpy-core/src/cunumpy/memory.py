@@ -229,7 +229,7 @@ class HostStaging:
         return f"HostStaging(shape={self._shape}, dtype={self._dtype}, buffers={self.buffers})"
 
     def __reduce__(self) -> tuple[type[HostStaging], tuple[tuple[int, ...], np.dtype[Any], int]]:
-        return HostStaging, (self._shape, self._dtype, self.buffers)
+        return type(self), (self._shape, self._dtype, self.buffers)
 
     def copy(self, array: Any, *, stream: Any = None, event: Any = None) -> StagedCopy:
         """Start a copy into the next buffer.
