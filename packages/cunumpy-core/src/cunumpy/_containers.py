@@ -36,7 +36,7 @@ def holds(values: Iterable[Any], wanted: Callable[[Any], bool]) -> bool:
 
     Examples
     --------
-    >>> holds([{"a": [1, 2.5]}], lambda leaf: leaf == 2.5)
+    >>> holds([{"a": [1, {2}]}], lambda leaf: isinstance(leaf, set))
     True
     """
     seen: set[int] = set()

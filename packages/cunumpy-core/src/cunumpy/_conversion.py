@@ -129,7 +129,9 @@ def to_cunumpy(array: Any) -> Any:
     return to_cupy(array) if _backend.get_backend() == "cupy" else to_numpy(array)
 
 
-def as_device_array(value: Any, dtype: DTypeLike = None, ndim: int | None = None, *, name: str | None = None) -> Any:
+def as_device_array(
+    value: Any, dtype: DTypeLike | None = None, ndim: int | None = None, *, name: str | None = None
+) -> Any:
     """Convert to a C-contiguous CuPy array, as CUDA kernels take them.
 
     Parameters

@@ -112,11 +112,12 @@ def as_device_source(value: Any, *, function: str, argument: str) -> np.ndarray:
 def as_dtype(dtype: Any, *, function: str, argument: str = "dtype") -> np.dtype[Any]:
     """Turn what describes a dtype into one."""
     try:
-        return np.dtype(dtype)
+        converted: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
             f"{function}: argument {argument!r} must describe a dtype, got {dtype!r}: {error}"
         ) from None
+    return converted
 
 
 def check_ndim(array: Any, ndim: int | tuple[int, ...], *, function: str, argument: str) -> None:
@@ -162,8 +163,13 @@ def refuse_masked(value: object, *, function: str, argument: str) -> None:
 
 def _converted(value: Any, function: str, argument: str) -> np.ndarray:
     if isinstance(value, (list, tuple)):
-        for element in _array_likes_in(value):
-            _refuse_special(element, function, f"argument {argument!r} holds")
+        try:
+            for element in _array_likes_in(value):
+                _refuse_special(element, function, f"argument {argument!r} holds")
+        except RecursionError:
+            raise ArgumentError(
+                f"{function}: argument {argument!r} is a {describe(value)} that holds itself."
+            ) from None
     elif type(value) not in _PLAIN:
         _refuse_special(value, function, f"argument {argument!r} is")
     try:
@@ -185,15 +191,16 @@ def _converted(value: Any, function: str, argument: str) -> np.ndarray:
 
 def _array_likes_in(values: Iterable[Any]) -> Iterator[Any]:
     """Yield the elements of nested lists and tuples that are neither plain scalars nor plain arrays."""
-    if not set(map(type, values)) <= _PLAIN:
+    other = {kind for kind in set(map(type, values)) if kind not in _PLAIN and not issubclass(kind, np.generic)}
+    if other:
         for element in values:
             if isinstance(element, (list, tuple)):
                 yield from _array_likes_in(element)
-            elif type(element) not in _PLAIN:
+            elif type(element) in other:
                 yield element
 
 
-_PLAIN = frozenset({int, float, complex, bool, str, bytes, np.ndarray, np.float64, np.int64})
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, np.ndarray})
 
 
 def _refuse_special(value: Any, function: str, found: str) -> None:

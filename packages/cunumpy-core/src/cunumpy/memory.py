@@ -12,6 +12,7 @@ from __future__ import annotations
 import operator
 import sys
 from contextlib import nullcontext
+from importlib import import_module
 from threading import Lock, RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -160,7 +161,7 @@ class HostStaging:
     shape : int or sequence of int
         Shape of the arrays.
     dtype : dtype_like
-        Their dtype; any but object.
+        Their dtype, any but object; None means float64.
     buffers : int, default: 2
         How many copies can be under way or unread at a time: a `StagedCopy` can be read until `buffers` further
         copies have been made.
@@ -192,7 +193,7 @@ class HostStaging:
     [array([0., 0., 0.]), array([1., 1., 1.])]
     """
 
-    def __init__(self, shape: int | Sequence[int], dtype: DTypeLike, buffers: int = 2) -> None:
+    def __init__(self, shape: int | Sequence[int], dtype: DTypeLike | None, buffers: int = 2) -> None:
         self._shape = _checked_shape(shape)
         self._dtype = _gate.as_dtype(dtype, function="HostStaging")
         if self._dtype.hasobject:
@@ -228,7 +229,7 @@ class HostStaging:
         return f"HostStaging(shape={self._shape}, dtype={self._dtype}, buffers={self.buffers})"
 
     def __reduce__(self) -> tuple[type[HostStaging], tuple[tuple[int, ...], np.dtype[Any], int]]:
-        return HostStaging, (self._shape, self._dtype, self.buffers)
+        return type(self), (self._shape, self._dtype, self.buffers)
 
     def copy(self, array: Any, *, stream: Any = None, event: Any = None) -> StagedCopy:
         """Start a copy into the next buffer.
@@ -463,6 +464,12 @@ class StagedCopy:
         ------
         StaleResultError
             The buffer serves a later copy already.
+
+        Examples
+        --------
+        >>> import cunumpy as xp
+        >>> xp.memory.HostStaging(2, float).copy(xp.ones(2)).result(copy=True)
+        array([1., 1.])
         """
         with self._staging._lock:
             self._check("result")
@@ -709,6 +716,13 @@ class DeviceMirror:
         ------
         ArgumentError
             The host array was resized or made read-only, or the current CUDA device is another.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import cunumpy as xp
+        >>> xp.memory.DeviceMirror(np.ones(2)).zero().device
+        array([0., 0.])
         """
         with self._lock:
             on_numpy = _backend.get_backend() == "numpy"
@@ -747,6 +761,13 @@ class DeviceMirror:
         ------
         ArgumentTypeError, ArgumentError
             As in the constructor; nothing has changed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import cunumpy as xp
+        >>> xp.memory.DeviceMirror(np.ones(2)).rebind(np.ones(3)).shape
+        (3,)
         """
         host = _checked_host(host, "DeviceMirror.rebind")
         with self._lock:
@@ -835,9 +856,7 @@ def _wait_for(event: Any, text: str) -> None:
 def _pinned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     if 0 in shape:
         return np.empty(shape, dtype)
-    import cupyx
-
-    array: np.ndarray = cupyx.empty_pinned(shape, dtype)
+    array: np.ndarray = import_module("cupyx").empty_pinned(shape, dtype)
     return array
 
 
