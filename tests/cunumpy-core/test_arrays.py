@@ -26,6 +26,17 @@ class HostByDLPack:
         return (1, 0)
 
 
+class WithGradients:
+    """As PyTorch does for tensors that need gradients."""
+
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("can't get __cuda_array_interface__ on a Variable that requires grad")
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
 class Refusing:
     @property
     def __cuda_array_interface__(self):
@@ -57,7 +68,7 @@ def test_host_data(value):
     assert xp.is_gpu(value) is False
 
 
-@pytest.mark.parametrize("value", [ForeignArray(), ForeignByDLPack()])
+@pytest.mark.parametrize("value", [ForeignArray(), ForeignByDLPack(), WithGradients()])
 def test_foreign_device_arrays(value):
     assert xp.get_array_backend(value) == "cupy"
     assert xp.is_cpu(value) is False

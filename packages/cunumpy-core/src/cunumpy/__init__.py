@@ -68,7 +68,7 @@ from cunumpy._arrays import (
 )
 from cunumpy._backend import cupy_available, get_backend, set_backend, use_backend
 from cunumpy._conversion import as_device_array, synchronize, to_cunumpy, to_cupy, to_numpy
-from cunumpy._host_call import evaluate_on_host, host_call, setup_on_host
+from cunumpy._host_call import evaluate_on_host, host_call, host_call_inplace, setup_on_host
 from cunumpy._namespaces import default_float_dtype, get_namespace
 from cunumpy._toplevel import available
 from cunumpy._versions import MIN_CUPY_VERSION, cupy_version_supported, require_version
@@ -88,6 +88,7 @@ _OWN = (
     "get_backend",
     "get_namespace",
     "host_call",
+    "host_call_inplace",
     "is_cpu",
     "is_gpu",
     "require_version",

@@ -43,6 +43,7 @@ from cunumpy._conversion import to_cupy as to_cupy
 from cunumpy._conversion import to_numpy as to_numpy
 from cunumpy._host_call import evaluate_on_host as evaluate_on_host
 from cunumpy._host_call import host_call as host_call
+from cunumpy._host_call import host_call_inplace as host_call_inplace
 from cunumpy._host_call import setup_on_host as setup_on_host
 from cunumpy._info import backend_info as backend_info
 from cunumpy._namespaces import default_float_dtype as default_float_dtype
@@ -58,5 +59,4 @@ Array: _TypeAlias = _NDArray[_Any]
 scipy: _ScipyNamespace
 numpy_backend: _b.bool
 cupy_backend: _b.bool
-__version__: str
 __all__: list[str]

@@ -43,9 +43,11 @@ def is_foreign_device_array(value: object) -> bool:
     try:
         if hasattr(value, "__cuda_array_interface__"):
             return True
-        device = getattr(value, "__dlpack_device__", None)
-        return device is not None and int(device()[0]) in _DLPACK_CUDA_DEVICES
-    except Exception:  # an interface that can't even be asked is not a device array's
+    except Exception:  # PyTorch refuses it for tensors with gradients, which are device arrays all the same
+        pass
+    try:
+        return int(value.__dlpack_device__()[0]) in _DLPACK_CUDA_DEVICES  # type: ignore[attr-defined]
+    except Exception:  # an object that can't say where it is counts as host data
         return False
 
 

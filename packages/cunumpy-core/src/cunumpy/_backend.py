@@ -308,7 +308,7 @@ def effective(name: BackendType, strict: bool | None, function: str) -> BackendT
         return name
     reason = cupy_unavailable_reason()
     if strict is None:
-        strict = _environment.read("CUNUMPY_STRICT")
+        strict = _environment.read("CUNUMPY_STRICT") is True
     if strict:
         raise BackendUnavailableError(
             f"{function}: the CuPy backend was requested strictly and can't be used: {reason}. {_REMEDY}"
@@ -330,7 +330,7 @@ _REMEDY = (
 
 def choose_from_environment() -> None:
     """Choose the default backend that ``CUNUMPY_BACKEND`` names; called once, when the package is imported."""
-    name = _environment.read("CUNUMPY_BACKEND")
+    name = check_backend_name(_environment.read("CUNUMPY_BACKEND"), "CUNUMPY_BACKEND")
     if name != "numpy":
         global _default
         with lock:

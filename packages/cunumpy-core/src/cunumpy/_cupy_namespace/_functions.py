@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import array_api_compat.cupy as standard
 import cupy
 import numpy as np
 
+from cunumpy._call_forms import standard_function
 from cunumpy._cupy_namespace._ufuncs import numpy_ufunc
 from cunumpy._numpy_namespace import finfo, iinfo
 from cunumpy.errors import ArgumentError, ArgumentTypeError
@@ -38,7 +38,7 @@ __all__ = [
     "vecdot",
 ]
 
-_NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
+_NOT_GIVEN = np._NoValue
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
@@ -94,7 +94,7 @@ def clip(
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Count the elements that are not zero; see `cupy.count_nonzero`."""
-    return standard.count_nonzero(a, axis, keepdims=keepdims)
+    return standard_function("cupy", "count_nonzero")(a, axis, keepdims=keepdims)
 
 
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
@@ -191,7 +191,7 @@ def vecdot(
     axis: int = -1,
     keepdims: bool = False,
     dtype: Any = None,
-    casting: str = "same_kind",
+    casting: Any = "same_kind",
     order: str = "K",
     subok: bool = True,
 ) -> Any:
@@ -201,7 +201,7 @@ def vecdot(
             if not np.can_cast(x.dtype, dtype, casting):
                 raise ArgumentTypeError(f"vecdot: can't cast {x.dtype} to {np.dtype(dtype)} with casting={casting!r}.")
         x1, x2 = x1.astype(dtype), x2.astype(dtype)
-    result = standard.vecdot(x1, x2, axis=axis)
+    result = standard_function("cupy", "vecdot")(x1, x2, axis=axis)
     if keepdims:
         result = cupy.expand_dims(result, axis)
     return result if out is None else _into(out[0] if isinstance(out, tuple) else out, result)

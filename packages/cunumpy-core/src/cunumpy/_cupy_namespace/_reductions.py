@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDUCTIONS"]
 
-_NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]  # NumPy's own mark, so that its defaults may be passed on
+_NOT_GIVEN = np._NoValue  # NumPy's own mark, so that its defaults may be passed on
 
 
 def _sum_like(name: str, identity: int, combine: str) -> Callable[..., Any]:
@@ -159,9 +159,7 @@ def _weighted_mean(a: Any, selected: Any, axis: Any, dtype: Any, keepdims: bool)
 
 
 def _float_dtype(a: Any, dtype: Any) -> np.dtype[Any]:
-    if dtype is not None:
-        return np.dtype(dtype)
-    return np.dtype(a.dtype) if a.dtype.kind in "fc" else np.dtype(np.float64)
+    return np.dtype(dtype if dtype is not None else a.dtype if a.dtype.kind in "fc" else np.float64)
 
 
 def _combined(combine: str, result: Any, initial: Any, out: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy.linalg as _numpy_linalg
 from cunumpy._cupy_namespace._adapt import adapt as _adapt
 from cunumpy.errors import ArgumentError
 
-_NOT_GIVEN = _numpy._NoValue  # type: ignore[attr-defined]
+_NOT_GIVEN = _numpy._NoValue
 
 __all__ = [_name for _name in dir(_linalg) if not _name.startswith("_") and _name != "annotations"]
 

@@ -26,12 +26,12 @@ if _numpy.lib.NumpyVersion(_numpy.__version__) < "2.1.0":
 
 def finfo(dtype: object) -> object:
     """Machine limits of a floating-point dtype, or of an array's dtype; see `numpy.finfo`."""
-    return _numpy.finfo(dtype.dtype if isinstance(dtype, (_numpy.ndarray, _numpy.generic)) else dtype)  # type: ignore[call-overload]
+    return _numpy.finfo(dtype.dtype if isinstance(dtype, (_numpy.ndarray, _numpy.generic)) else dtype)
 
 
 def iinfo(dtype: object) -> object:
     """Machine limits of an integer dtype, or of an array's dtype; see `numpy.iinfo`."""
-    return _numpy.iinfo(dtype.dtype if isinstance(dtype, (_numpy.ndarray, _numpy.generic)) else dtype)  # type: ignore[call-overload]
+    return _numpy.iinfo(dtype.dtype if isinstance(dtype, (_numpy.ndarray, _numpy.generic)) else dtype)
 
 
 del _name
