@@ -1,0 +1,216 @@
+"""The table of CI groups: what a change calls for, and how failures show."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from distributions import MEMBERS, ROOT
+
+README = """
+Run it:
+
+```sh
+uv run docs/examples/landau_damping.py
+```
+
+Test it:
+
+```sh
+python3 -m pip install uv && python3 -m uv run pytest
+```
+
+```python
+print("pytest")
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def ci() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ci", ROOT / "tools/ci.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["ci"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def commit(folder: Path, message: str, hours_ago: float = 0, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(folder, "add", "-A")
+    when = f"{int(time.time() - hours_ago * 3600)} +0000"
+    environment = os.environ | {"GIT_COMMITTER_DATE": when, "GIT_AUTHOR_DATE": when}
+    git(folder, "commit", "-q", "-m", message, env=environment)
+
+
+def git(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> None:
+    identity = ["-c", "user.name=A Developer", "-c", "user.email=developer@example.com"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, env=env)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q")
+    commit(tmp_path, "long ago", hours_ago=50, old="1")
+    return tmp_path
+
+
+def test_commands_are_the_readme_s_own_text(ci: ModuleType) -> None:
+    assert ci.readme_command(README, "pytest") == "python3 -m pip install uv && python3 -m uv run pytest"
+    table = {group.name: group for group in ci.groups(README)}
+    assert table["README tests"].command == "python3 -m pip install uv && python3 -m uv run pytest"
+    assert table["README main job"].command == "uv run docs/examples/landau_damping.py"
+
+
+@pytest.mark.parametrize("readme", ["", README + README])
+def test_readme_without_exactly_one_command_is_refused(readme: str, ci: ModuleType) -> None:
+    with pytest.raises(SystemExit, match=r"expected one sh block that ends with 'pytest', found [02]"):
+        ci.readme_command(readme, "pytest")
+
+
+def test_real_readme_has_both_commands(ci: ModuleType) -> None:
+    names = [group.name for group in ci.groups((ROOT / "README.md").read_text(encoding="utf-8"))]
+    assert len(set(names)) == len(names)
+
+
+def test_changes_of_the_last_hours(repository: Path, ci: ModuleType) -> None:
+    assert ci.changed_files(repository) == []
+    commit(repository, "recent", hours_ago=2, packages__a__x="1")
+    commit(repository, "now", b="1")
+    assert ci.changed_files(repository) == ["b", "packages/a/x"]
+    assert ci.changed_files(repository, hours=1) == ["b"]
+
+
+def test_changes_that_came_by_a_merge_count(repository: Path, ci: ModuleType) -> None:
+    git(repository, "checkout", "-q", "-b", "side")
+    commit(repository, "developed yesterday", hours_ago=20, side="1")
+    git(repository, "checkout", "-q", "-")
+    git(repository, "merge", "-q", "--no-ff", "-m", "merged now", "side")
+    assert ci.changed_files(repository) == ["side"]
+
+
+def test_changes_that_can_not_be_told(
+    repository: Path, ci: ModuleType, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shallow = tmp_path_factory.mktemp("clones") / "shallow"
+    git(repository, "clone", "-q", "--depth", "1", repository.as_uri(), str(shallow))
+    assert ci.changed_files(shallow) is None
+    assert ci.changed_files(tmp_path_factory.mktemp("no_repository")) is None
+
+
+def test_needs_follow_the_workspace(ci: ModuleType) -> None:
+    assert ci.needed_by(("cunumpy-rng",)) == {"cunumpy-rng", "cunumpy-cuda", "cunumpy-core"}
+    assert ci.needed_by(("cunumpy",)) == {"cunumpy", *MEMBERS}
+    for name, row in MEMBERS.items():
+        assert ci.needed_by((name,)) == {name, "cunumpy-core", *row.needs}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (None, True),
+        ([], False),
+        (["README.md", "docs/index.md", "tests/cunumpy-mpi/test_x.py"], False),
+        (["packages/cunumpy-rng/src/cunumpy/rng/__init__.py"], True),
+        (["tests/cunumpy-rng/test_x.py"], True),
+        (["packages/cunumpy-core/README.md"], True),
+        (["packages/cunumpy-solvers/pyproject.toml"], False),
+        (["benchmarks/rng.py"], True),
+        (["pyproject.toml"], True),
+        (["tests/array_kinds.py"], True),
+        ([".ci/run"], True),
+    ],
+)
+def test_what_a_change_calls_for(changed: list[str] | None, expected: bool, ci: ModuleType) -> None:
+    group = ci.Group("x", "true", distributions=("cunumpy-rng",), paths=("benchmarks/",))
+    assert ci.is_due(group, changed) is expected
+    assert ci.is_due(ci.Group("always", "true"), changed)
+
+
+def run_table(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *table: object
+) -> tuple[int, str]:
+    monkeypatch.setattr(ci, "groups", lambda readme: list(table))
+    monkeypatch.setattr(ci, "changed_files", list)
+    code = ci.main([])
+    return code, capfd.readouterr().out
+
+
+def test_failure_shows_in_summary_and_exit_code(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = [
+        ci.Group("good", "echo fine"),
+        ci.Group("no tests", "exit 5"),
+        ci.Group("stuck", "sleep 60", minutes=0.01),
+        ci.Group("after", "echo still run"),
+        ci.Group("unchanged", "echo unexpected", distributions=("cunumpy-rng",)),
+        ci.Group("future", "echo unexpected", python="3.99"),
+    ]
+    code, out = run_table(ci, monkeypatch, capfd, *table)
+    assert code == 1
+    assert "still run" in out
+    assert "\nunexpected" not in out
+    summary = out.partition("\nSummary\n")[2].splitlines()
+    outcomes = {line[2:20].strip(): line[30:].strip() for line in summary[:-1]}
+    assert outcomes == {
+        "good": "passed",
+        "no tests": "FAILED (exit code 5)",
+        "stuck": "FAILED (stopped after 0.01 minutes)",
+        "after": "passed",
+        "unchanged": "not due (no change in the last 4 hours)",
+        "future": "not run (no Python 3.99 here)",
+    }
+    assert summary[-1] == "groups: 2 passed, 2 failed"
+
+
+def test_success_is_exit_code_zero(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, out = run_table(ci, monkeypatch, capfd, ci.Group("good", "echo fine"))
+    assert code == 0
+    assert out.endswith("groups: 1 passed, 0 failed\n")
+
+
+def test_nothing_run_is_a_failure(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, _ = run_table(ci, monkeypatch, capfd, ci.Group("future", "echo", python="3.99"))
+    assert code == 1
+
+
+def test_a_failing_command_before_others_fails_the_group(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, _ = run_table(ci, monkeypatch, capfd, ci.Group("steps", "false\necho done"))
+    assert code == 1
+
+
+def test_unknown_group_is_refused_with_the_known_ones(ci: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        ci.main(["lint", "types", "tpyes"])
+    assert caught.value.code == 2
+    message = capsys.readouterr().err
+    assert "no group 'tpyes'" in message
+    assert "real CuPy" in message
+
+
+def test_finds_a_python_by_version(ci: ModuleType) -> None:
+    ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    found = ci.find_python(ours)
+    assert found is not None
+    shown = subprocess.run([found, "-V"], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith(f"Python {ours}.")
+    assert ci.find_python("3.99") is None

@@ -1,0 +1,259 @@
+"""The groups of checks, which of them a change calls for, and their runner.
+
+`.ci/run` calls this with the Python that it finds; nothing but the standard library is needed here::
+
+    python tools/ci.py [--full] [--list] [GROUP ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HOURS = 4
+MAIN_JOB = "docs/examples/landau_damping.py"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One row of the table of checks.
+
+    A group is due when a file changed in one of its distributions (sources or tests), in a distribution that one of
+    them needs, or under one of its paths. A group that names neither is always due.
+    """
+
+    name: str
+    command: str
+    distributions: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    minutes: int = 15
+    where: str = "tree"  # "tree": this checkout; "clone": a clean clone, with a Python that has pip and nothing else
+    python: str | None = None  # the group needs this Python; where there is none it is reported as not run
+
+
+ALL = ("cunumpy",)  # needs the other eight
+EXAMPLES = ("docs/examples/", "tests/")
+
+# Installed without --no-editable, tests import from the source tree; with it, from wheels, as users do.
+WHEELS = "uv run --isolated --no-editable"
+
+# The oldest versions that the packages say they work with.
+OLDEST = """
+uv venv --quiet --python 3.11 "$SCRATCH/oldest"
+uv pip install --quiet --no-config --python "$SCRATCH/oldest" --override - \\
+    pytest hypothesis packaging pyyaml matplotlib tqdm packages/* <<'END'
+numpy==2.0.*
+array-api-compat==1.12.*
+scipy==1.13.*
+matplotlib==3.9.*
+END
+"$SCRATCH/oldest/bin/python" -m pytest tests --ignore=tests/packaging
+"""
+
+
+def groups(readme: str) -> list[Group]:
+    """Give the table of groups; the first two are the README's own commands."""
+    return [
+        Group("README tests", readme_command(readme, "pytest"), where="clone"),
+        Group("README main job", readme_command(readme, MAIN_JOB), where="clone", minutes=5),
+        Group("lint", "uv run ruff check && uv run ruff format --check"),
+        Group(
+            "types",
+            f"{WHEELS} --group types mypy && "
+            f"{WHEELS} --group types basedpyright --verifytypes cunumpy --ignoreexternal",
+        ),
+        Group(
+            "real CuPy",
+            f"{WHEELS} --with cupy-cuda12x pytest tests/cunumpy-kernels/test_real_cupy*.py",
+            distributions=("cunumpy-kernels",),
+        ),
+        *(
+            Group(f"Python {version}", f"{WHEELS} --python {{python}} pytest", ALL, EXAMPLES, python=version)
+            for version in ("3.12", "3.13", "3.14")
+        ),
+        Group("oldest NumPy", OLDEST, ALL, EXAMPLES),
+    ]
+
+
+def readme_command(readme: str, end: str) -> str:
+    """Give the one ``sh`` block of the README that ends with `end`."""
+    blocks = [block.strip() for block in re.findall(r"^```sh\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)]
+    found = [block for block in blocks if block.endswith(end)]
+    if len(found) != 1:
+        raise SystemExit(f"README.md: expected one sh block that ends with {end!r}, found {len(found)}")
+    return found[0]
+
+
+def needed_by(distributions: tuple[str, ...], root: Path = ROOT) -> set[str]:
+    """Give the distributions and all those of the workspace that they need."""
+    found: set[str] = set()
+    waiting = list(distributions)
+    while waiting:
+        name = waiting.pop()
+        project = root / "packages" / name / "pyproject.toml"
+        if name in found or not project.exists():
+            continue
+        found.add(name)
+        requirements = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
+        waiting += [re.split(r"[^A-Za-z0-9-]", requirement, maxsplit=1)[0] for requirement in requirements]
+    return found
+
+
+def changed_files(root: Path = ROOT, hours: int = HOURS) -> list[str] | None:
+    """Give the files changed by the commits of the last hours, or None where that can't be told."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+
+    try:
+        if git("rev-parse", "--is-shallow-repository").strip() != "false":
+            return None
+        names = git("log", "-m", "--first-parent", "--format=", "--name-only", f"--since={hours} hours ago")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return sorted(set(names.splitlines()) - {""})
+
+
+def is_due(group: Group, changed: list[str] | None, root: Path = ROOT) -> bool:
+    """Say whether a change calls for a group."""
+    if changed is None or not (group.distributions or group.paths):
+        return True
+    folders = [f"{top}/{name}/" for name in needed_by(group.distributions, root) for top in ("packages", "tests")]
+    for name in changed:
+        if name.startswith((*folders, *group.paths)):
+            return True
+        # What all share: the pins and tool settings, this table, the helpers of the tests.
+        if name.startswith((".ci/", "tools/")) or name == "pyproject.toml" or re.fullmatch(r"tests/[^/]+", name):
+            return True
+    return False
+
+
+def find_python(version: str) -> str | None:
+    """Find an installed Python of a version such as ``"3.12"``, also one that pyenv keeps; download nothing."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    candidates = [shutil.which(f"python{version}"), *sorted(map(str, pyenv.glob(f"versions/{version}.*/bin/python3")))]
+    if uv := os.environ.get("UV") or shutil.which("uv"):
+        found = subprocess.run(
+            [uv, "python", "find", "--no-project", version], capture_output=True, text=True, check=False
+        )
+        candidates.insert(0, found.stdout.strip() or None)
+    show = "import sys; print('%d.%d' % sys.version_info[:2])"
+    for candidate in candidates:
+        if candidate is None:
+            continue
+        shown = subprocess.run([candidate, "-c", show], capture_output=True, text=True, check=False)
+        if shown.returncode == 0 and shown.stdout.strip() == version:
+            return candidate
+    return None
+
+
+def run(command: str, folder: Path, environment: dict[str, str], minutes: float) -> str:
+    """Run a command with bash; give ``"passed"`` or how it failed. Its output goes where ours goes."""
+    process = subprocess.Popen(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        code = process.wait(timeout=minutes * 60)
+    except BaseException as error:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            return f"FAILED (stopped after {minutes:g} minutes)"
+        raise
+    return "passed" if code == 0 else f"FAILED (exit code {code})"
+
+
+def new_machine(scratch: Path) -> tuple[Path, dict[str, str]]:
+    """Clone HEAD, and make a Python that has pip and nothing else; give the clone and the environment to run in."""
+    clone, machine = scratch / "clone", scratch / "machine"
+    if not clone.exists():
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+        subprocess.run(
+            ["uv", "venv", "--quiet", "--no-project", "--seed", "--python", "3.11", str(machine)], check=True
+        )
+    environment = clean_environment(scratch)
+    environment["PATH"] = f"{machine / 'bin'}{os.pathsep}{environment['PATH']}"
+    return clone, environment
+
+
+def clean_environment(scratch: Path) -> dict[str, str]:
+    """Give our environment without what `uv run` and virtual environments put there."""
+    dropped = {"UV", "UV_RUN_RECURSION_DEPTH", "VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "PYTHONPATH", "PYTHONHOME"}
+    environment = {name: value for name, value in os.environ.items() if name not in dropped}
+    environment.setdefault("MPLBACKEND", "Agg")
+    return environment | {"SCRATCH": str(scratch), "PYTHONUNBUFFERED": "1"}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the groups that are due; the exit code is 1 if one failed."""
+    table = groups((ROOT / "README.md").read_text(encoding="utf-8"))
+    parser = argparse.ArgumentParser(description="Run the groups of checks that the last hours' commits call for.")
+    parser.add_argument(
+        "groups", nargs="*", metavar="GROUP", help="run these only: " + ", ".join(g.name for g in table)
+    )
+    parser.add_argument("--full", action="store_true", help="run every group")
+    parser.add_argument("--list", action="store_true", help="say what would run, and run nothing")
+    options = parser.parse_args(arguments)
+    if unknown := sorted(set(options.groups) - {group.name for group in table}):
+        parser.error(f"no group {', '.join(map(repr, unknown))}; there are: {', '.join(g.name for g in table)}")
+
+    changed = None if options.full else changed_files()
+    rows: list[tuple[str, str, float]] = []
+    with tempfile.TemporaryDirectory(prefix="cunumpy-ci-", ignore_cleanup_errors=True) as folder:
+        scratch = Path(folder)
+        for group in table:
+            command = group.command
+            if options.groups and group.name not in options.groups:
+                continue
+            if not options.groups and not is_due(group, changed):
+                rows.append((group.name, f"not due (no change in the last {HOURS} hours)", 0.0))
+                continue
+            if group.python is not None:
+                python = find_python(group.python)
+                if python is None:
+                    rows.append((group.name, f"not run (no Python {group.python} here)", 0.0))
+                    continue
+                command = command.replace("{python}", python)
+            if options.list:
+                rows.append((group.name, "due", 0.0))
+                continue
+            print(f"\n=== {group.name}\n$ {command.strip()}", flush=True)
+            started = time.monotonic()
+            if group.where == "clone":
+                place, environment = new_machine(scratch)
+            else:
+                place, environment = ROOT, clean_environment(scratch)
+            outcome = run(command, place, environment, group.minutes)
+            rows.append((group.name, outcome, time.monotonic() - started))
+            print(f"=== {group.name}: {outcome}", flush=True)
+
+    print("\nSummary")
+    for name, outcome, seconds in rows:
+        print(f"  {name:<18} {f'{seconds:6.0f} s' if seconds else ' ' * 8}  {outcome}")
+    failed = sum(outcome.startswith("FAILED") for _, outcome, _ in rows)
+    passed = sum(outcome == "passed" for _, outcome, _ in rows)
+    if not options.list:
+        print(f"groups: {passed} passed, {failed} failed", flush=True)
+    return int(failed > 0 or (passed == 0 and not options.list))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
