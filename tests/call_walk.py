@@ -281,10 +281,8 @@ def leaves_undefined(call: Call) -> bool:
 def _base_calls(function: Callable[..., Any], most: int = 6) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     for count in range(4):
-        tried = 0
-        for args in itertools.product(_POOL, repeat=count):
-            tried += 1
-            if tried > 300 or len(found) >= most:
+        for args in itertools.islice(itertools.product(_POOL, repeat=count), 300):
+            if len(found) >= most:
                 break
             if attempt(function, args, {}) is not None:
                 found.append(args)

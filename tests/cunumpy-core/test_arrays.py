@@ -10,7 +10,9 @@ from cunumpy import errors
 class ForeignArray:
     """What a device array of another library shows."""
 
-    __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (4096, False), "version": 3}
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": (3,), "typestr": "<f8", "data": (4096, False), "version": 3}
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError("implicit conversion is not allowed")

@@ -4,10 +4,10 @@ import inspect
 import warnings
 
 import array_api_compat.numpy as standard
-import call_walk
 import numpy as np
 import pytest
 
+import call_walk
 import cunumpy as xp
 
 FUNCTIONS = dict(call_walk.functions())

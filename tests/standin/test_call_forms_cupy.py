@@ -4,10 +4,10 @@ import re
 import sys
 from pathlib import Path
 
-import call_walk
 import numpy as np
 import pytest
 
+import call_walk
 import cunumpy as xp
 
 # What NumPy has and CuPy lacks, as far as a call form is concerned. The names stand in docs/compatibility.md.
@@ -23,7 +23,8 @@ NAMES_CUPY_LACKS = {
 }  # fmt: skip
 # CuPy has these, the stand-in does not.
 NAMES_THE_STAND_IN_LACKS = {
-    "fromfunction", "fromstring", "mask_indices", "poly", "polyadd", "polyfit", "polymul", "polysub", "polyval", "roots",
+    "fromfunction", "fromstring", "mask_indices", "poly", "polyadd", "polyfit", "polymul", "polysub", "polyval",
+    "roots",
 }  # fmt: skip
 # About memory or host data, so that a device copy of the arguments is no test.
 NOT_COMPARED = {"may_share_memory", "shares_memory", "broadcast_shapes", "binary_repr"}

@@ -12,7 +12,9 @@ cupy = sys.modules["cupy"]
 HOST = np.arange(6.0).reshape(2, 3)
 
 
-@pytest.mark.parametrize("module", [lambda: xp, lambda: xp.get_array_module(xp.zeros(1))], ids=["xp", "get_array_module"])
+@pytest.mark.parametrize(
+    "module", [lambda: xp, lambda: xp.get_array_module(xp.zeros(1))], ids=["xp", "get_array_module"]
+)
 @pytest.mark.parametrize("name", ["asarray", "array", "asanyarray", "ascontiguousarray", "asfortranarray"])
 def test_creation_from_host_data(name, module):
     create = getattr(module(), name)

@@ -195,7 +195,7 @@ def _switch(name: BackendType) -> None:
     _refresh()  # choices may have died meanwhile
 
 
-class use_backend:  # noqa: N801 - used like a function
+class use_backend:
     """Choose the backend for a block, or for the calls of a function.
 
     Only the context (thread, asyncio task) that enters sees the choice; tasks started inside inherit it. The same
@@ -324,7 +324,7 @@ def effective(name: BackendType, strict: bool | None, function: str) -> BackendT
 
 _REMEDY = (
     "Add CuPy for your CUDA version (uv add cupy-cuda12x, or uv add cupy-cuda13x) on a machine with an NVIDIA GPU and "
-    "driver, or ask for the numpy backend."
+    "driver, or stay with the numpy backend."
 )
 
 
@@ -401,8 +401,7 @@ def require_cupy(function: str) -> ModuleType:
     cupy_available()
     if _probe is None or _probe[0] is None:
         raise MissingPackageError(
-            f"{function}: needs CuPy, which can't be used: {cupy_unavailable_reason()}. "
-            "Add CuPy for your CUDA version (uv add cupy-cuda12x, or uv add cupy-cuda13x) on a machine with an NVIDIA GPU."
+            f"{function}: needs CuPy, which can't be used: {cupy_unavailable_reason()}. {_REMEDY}"
         )
     return _probe[0]
 

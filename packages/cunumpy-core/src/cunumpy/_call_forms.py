@@ -77,8 +77,8 @@ def numpy_form(
     reference : callable
         NumPy's function, whose signature gives the positions and names.
     handlers : mapping of str to callable
-        For an argument name, ``handler(name, proceed, args, kwargs, value)`` makes the call; ``proceed(*args, **kwargs)``
-        goes on without that argument.
+        For an argument name, ``handler(name, proceed, args, kwargs, value)`` makes the call;
+        ``proceed(*args, **kwargs)`` goes on without that argument.
     """
     ours, theirs = _Parameters(reference), _Parameters(native)
     shared, renamed = _agreement(ours, theirs, handlers.keys())

@@ -78,8 +78,8 @@ def warn_of_older(folders: Iterable[str]) -> None:
         from cunumpy._backend import warn
 
         warn(
-            f"cunumpy {' and '.join(versions)}, an older package of one distribution, is installed beside cunumpy-core, "
-            "and files of both are mixed. Remove the older one and add this one again: uv remove cunumpy, then "
+            f"cunumpy {' and '.join(versions)}, an older package of one distribution, is installed beside "
+            "cunumpy-core, and files of both are mixed. Remove the older one and add this one again: uv remove cunumpy, then "
             "uv add cunumpy (everything) or uv add cunumpy-core (the namespace alone).",
             InstallationWarning,
         )

@@ -30,7 +30,7 @@ def fake_cupy_active() -> bool:
 
 
 def install_fake_cupy() -> ModuleType:
-    """Put the stand-in for CuPy where ``import cupy`` finds it.
+    r"""Put the stand-in for CuPy where ``import cupy`` finds it.
 
     Call it before anything imports CuPy and before CuNumpy looks for it; or start Python with
     ``CUNUMPY_FAKE_CUPY=1``, which does so. Calling it again changes nothing. It stays until the process ends.
@@ -50,7 +50,7 @@ def install_fake_cupy() -> ModuleType:
     >>> import subprocess, sys
     >>> program = "from cunumpy.kernel_testing import install_fake_cupy; print(install_fake_cupy().arange(3).sum())"
     >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
-    '3\\n'
+    '3\n'
     """
     global _installed
     if fake_cupy_active():
@@ -76,7 +76,7 @@ def install_fake_cupy() -> ModuleType:
 
 
 def host_buffer(array: Any) -> np.ndarray[Any, Any]:
-    """Return the NumPy array behind an array of the stand-in.
+    r"""Return the NumPy array behind an array of the stand-in.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def host_buffer(array: Any) -> np.ndarray[Any, Any]:
     ... print(a)
     ... '''
     >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
-    '[5. 0.]\\n'
+    '[5. 0.]\n'
     """
     if _installed is not None and isinstance(array, _installed.ndarray):
         buffer: np.ndarray[Any, Any] = array._buffer

@@ -39,7 +39,7 @@ def fake_cupy_environment(env: Mapping[str, str] | None = None) -> dict[str, str
 def run_in_fake_cupy_subprocess(
     code: str, *, env: Mapping[str, str] | None = None, timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python code in a new process on the stand-in for CuPy; fail the test if it fails.
+    r"""Run Python code in a new process on the stand-in for CuPy; fail the test if it fails.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def run_in_fake_cupy_subprocess(
     --------
     >>> from cunumpy.kernel_testing import run_in_fake_cupy_subprocess
     >>> run_in_fake_cupy_subprocess("import cunumpy, cupy; print(cupy.arange(4).sum())").stdout
-    '6\\n'
+    '6\n'
     """
     if _rank() > 0:
         import pytest
