@@ -2,7 +2,9 @@
 
 Electrons of a Maxwellian plasma, before a resting background of ions, start with the density 1 + amplitude cos(k x).
 The electric field oscillates and is damped although nothing collides (Landau 1946). The program follows
-the electrons, measures how fast the field decays, and prints the result beside the one of linear theory.
+the electrons, measures how fast the field decays, and prints the result beside the one of linear theory. That theory is
+for small amplitudes: sqrt(amplitude), the frequency at which electrons bounce in the wave, is to be below the damping
+rate.
 
     uv run docs/examples/landau_damping.py
     uv run docs/examples/landau_damping.py --backend cupy --markers 100_000_000
@@ -66,7 +68,8 @@ class History:
     sine: np.ndarray  # float64, amplitude of sin(k x) in the field: the wave that was started
     cosine: np.ndarray  # float64, amplitude of cos(k x) in the field: noise alone, because the start is even in x
     seconds: float  # time that the loop took
-    transfers: int  # transfers between host and device in the loop
+    transfers: int  # copies between host and device in the loop
+    waits: int  # times that the host waited for the device in the loop
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class NoFitError(Exception):
 # ------------------------------------------------------------------------------------------------ the plasma
 
 
-def load_markers(setup: Setup) -> tuple[xp.ndarray, xp.ndarray]:
+def load_markers(setup: Setup) -> tuple[xp.Array, xp.Array]:
     """Positions and velocities of the markers, each float64 of shape (markers,), on the active backend.
 
     ``quiet`` takes both from a two-dimensional sequence of low discrepancy: regular in one direction, multiples of the
@@ -118,13 +121,13 @@ def load_markers(setup: Setup) -> tuple[xp.ndarray, xp.ndarray]:
     return wrap(phase / k, setup.length), velocities
 
 
-def wrap(positions: xp.ndarray, length: float) -> xp.ndarray:
+def wrap(positions: xp.Array, length: float) -> xp.Array:
     """Move positions back into the periodic box, in place (the upper end may be met by rounding)."""
     positions -= length * xp.floor(positions / length)
     return positions
 
 
-def locate(positions: xp.ndarray, length: float, cells: int) -> tuple[xp.ndarray, xp.ndarray]:
+def locate(positions: xp.Array, length: float, cells: int) -> tuple[xp.Array, xp.Array]:
     """The cell of each marker, int64, and how far into the cell it is, from 0 to 1."""
     fraction = positions * (cells / length)
     cell = fraction.astype(xp.int64)
@@ -133,20 +136,20 @@ def locate(positions: xp.ndarray, length: float, cells: int) -> tuple[xp.ndarray
     return cell, fraction
 
 
-def deposit(cell: xp.ndarray, fraction: xp.ndarray, cells: int) -> xp.ndarray:
+def deposit(cell: xp.Array, fraction: xp.Array, cells: int) -> xp.Array:
     """Density of the markers on the grid points, with mean 1, by linear weighting.
 
     A marker gives ``1 - fraction`` to the grid point at the left of its cell and ``fraction`` to the one at the right.
     """
     # add.at rather than bincount: CuPy's bincount makes the host wait for the device, to look at the largest cell.
-    count = xp.zeros(cells)
+    left = xp.zeros(cells)
     right = xp.zeros(cells)
-    xp.add.at(count, cell, 1.0)
+    xp.add.at(left, cell, 1 - fraction)
     xp.add.at(right, cell, fraction)
-    return (count - right + xp.roll(right, 1)) * (cells / cell.size)
+    return (left + xp.roll(right, 1)) * (cells / cell.size)
 
 
-def solve_poisson(charge: xp.ndarray, length: float) -> tuple[xp.ndarray, xp.ndarray]:
+def solve_poisson(charge: xp.Array, length: float) -> tuple[xp.Array, xp.Array]:
     """The electric field of a charge density on the grid, dE/dx = charge, and its Fourier coefficients."""
     cells = charge.size
     wave_numbers = 2 * math.pi / length * xp.arange(cells // 2 + 1)
@@ -156,7 +159,7 @@ def solve_poisson(charge: xp.ndarray, length: float) -> tuple[xp.ndarray, xp.nda
     return xp.fft.irfft(cells * coefficients, cells), coefficients
 
 
-def gather(field: xp.ndarray, cell: xp.ndarray, fraction: xp.ndarray) -> xp.ndarray:
+def gather(field: xp.Array, cell: xp.Array, fraction: xp.Array) -> xp.Array:
     """The field at the markers, by the weighting of `deposit`: a marker exerts no force on itself."""
     slope = xp.roll(field, -1) - field
     at_markers = xp.take(slope, cell)
@@ -165,9 +168,7 @@ def gather(field: xp.ndarray, cell: xp.ndarray, fraction: xp.ndarray) -> xp.ndar
     return at_markers
 
 
-def push(
-    positions: xp.ndarray, velocities: xp.ndarray, force: xp.ndarray, kick: float, drift: float, length: float
-) -> None:
+def push(positions: xp.Array, velocities: xp.Array, force: xp.Array, kick: float, drift: float, length: float) -> None:
     """Advance the velocities by the time ``kick``, then the positions by the time ``drift``, in place."""
     velocities += kick * force
     positions += drift * velocities
@@ -205,6 +206,7 @@ def simulate(setup: Setup, progress: Iterable[int] | None = None) -> History:
         cosine=2 * wave_on_host.real,
         seconds=seconds,
         transfers=counter.total,
+        waits=counter.syncs,
     )
 
 
@@ -251,15 +253,18 @@ def fit_damping(history: History, wave_number: float) -> Fit:
     times, sine = history.times, history.sine
     first = int(np.searchsorted(times, 2 / wave_number))
     height = np.abs(sine)
-    inner = np.arange(max(first, 1), len(times) - 1)
-    maxima = inner[(height[inner] >= height[inner - 1]) & (height[inner] > height[inner + 1])]
-    noise = math.sqrt(np.mean(history.cosine[first:] ** 2)) if len(inner) else 0.0
+    reach = max(1, round(0.5 / times[1])) if len(times) > 1 else 1  # noise makes no second maximum beside a maximum
+    maxima = [
+        i for i in range(max(first, 1), len(times) - 1) if height[i] == height[max(i - reach, 0) : i + reach + 1].max()
+    ]
+    noise = math.sqrt(np.mean(history.cosine[first:] ** 2)) if maxima else 0.0
     usable = (height[maxima] > 3 * noise) & (np.diff(height[maxima], prepend=np.inf) < 0)
     count = len(usable) if usable.all() else int(np.argmin(usable))
     if count < 3:
+        found = f"3 falling maxima of the field after t = {2 / wave_number:.1f} are needed, "
         if count == len(usable):
-            raise NoFitError(f"only {count} maxima of the field after t = {2 / wave_number:.1f}; use more steps")
-        raise NoFitError(f"only {count} falling maxima of the field stand out from the noise; use more markers")
+            raise NoFitError(found + f"the run has {count}; use more steps")
+        raise NoFitError(found + f"{count} stand out from the noise; use more markers")
 
     window = slice(first, maxima[count - 1] + 1)
     t, y = times[window] - times[first], sine[window]
@@ -270,7 +275,8 @@ def fit_damping(history: History, wave_number: float) -> Fit:
         return np.exp(gamma * t) * (a * np.cos(omega * t) + b * np.sin(omega * t))
 
     try:
-        parameters, covariance = curve_fit(damped_wave, t, y, p0=(frequency, rate, y[0], 0.0))
+        with np.errstate(over="ignore"):
+            parameters, covariance = curve_fit(damped_wave, t, y, p0=(frequency, rate, y[0], 0.0))
     except RuntimeError:
         raise NoFitError("the field is no damped wave; use a smaller amplitude or more markers") from None
     # Neighbouring residuals are alike: half an oscillation gives about one independent value.
@@ -403,14 +409,16 @@ def show_progress(steps: int) -> Iterable[int]:
         return range(steps)
     from tqdm import tqdm
 
-    return tqdm(range(steps), desc="time steps", leave=False, disable=None)
+    bar: Iterable[int] = tqdm(range(steps), desc="time steps", leave=False, disable=None)
+    return bar
 
 
 def report(setup: Setup, history: History, fit: Fit | str, theory: complex) -> str:
     """The result as a small table."""
     lines = [
         f"Landau damping, k = {setup.wave_number:g}, amplitude {setup.amplitude:g}, {setup.loading} loading",
-        f"{setup.markers:,} markers, {setup.cells} cells, {setup.steps} steps of {setup.dt:g}, backend {xp.get_backend()}",
+        f"{setup.markers:,} markers, {setup.cells} cells, {setup.steps} steps of {setup.dt:g},"
+        f" backend {xp.get_backend()}",
         "",
         f"{'':14}{'measured':>20}{'linear theory':>16}{'difference':>13}",
     ]
@@ -431,14 +439,8 @@ def report(setup: Setup, history: History, fit: Fit | str, theory: complex) -> s
         "",
         f"{'fit window':14}{window}",
         f"{'time':14}{per_step:.3g} ns per marker and step, {history.seconds:.3g} s in all",
-        f"{'transfers':14}{history.transfers} in the time loop",
+        f"{'transfers':14}{history.transfers} in the time loop, and {history.waits} waits for the device",
     ]
-    bounce = math.sqrt(setup.amplitude)
-    if bounce > abs(theory.imag):
-        lines.append(
-            f"{'note':14}electrons trapped in the wave bounce at the frequency {bounce:.2g}, faster than the damping:"
-            " linear theory holds for a smaller amplitude only"
-        )
     return "\n".join(lines)
 
 
@@ -450,7 +452,9 @@ def write_plot(path: Path, setup: Setup, history: History, fit: Fit | str, theor
     envelope = setup.length / 4 * amplitude**2 * np.exp(2 * theory.imag * history.times)
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.subplots()
+    wave_energy = setup.length / 4 * history.sine**2
     axes.semilogy(history.times, history.energy, color="tab:blue", linewidth=1.5, label="field energy")
+    axes.semilogy(history.times, wave_energy, color="tab:orange", linewidth=0.8, label="its part in the fitted wave")
     axes.semilogy(
         history.times,
         envelope,
@@ -469,6 +473,8 @@ def write_plot(path: Path, setup: Setup, history: History, fit: Fit | str, theor
         fontsize="medium",
     )
     axes.set_xlim(0, history.times[-1] or setup.dt)
+    lowest = max(min(history.energy.min(), envelope[-1]), 1e-3 * history.energy.min())
+    axes.set_ylim(0.3 * lowest, 30 * history.energy.max())  # room for the legend; the minima of the wave are cut off
     axes.legend(loc="upper right", fontsize="small")
     figure.savefig(path, dpi=150)
 
@@ -477,11 +483,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program with command-line arguments; the exit status."""
     setup, plot = parse_options(arguments)
     theory, residue = linear_theory(setup.wave_number)
-    simulate(replace(setup, markers=setup.cells, steps=1))  # so that CuPy's compilation is not in the measured time
     try:
+        simulate(replace(setup, markers=setup.cells, steps=1))  # so that CuPy's compilation is not in the measured time
         history = simulate(setup, show_progress(setup.steps))
     except MemoryError:
-        print(f"landau_damping.py: error: no memory for {setup.markers:,} markers", file=sys.stderr)
+        print(f"landau_damping.py: error: not enough memory for {setup.markers:,} markers", file=sys.stderr)
         return 1
     fit: Fit | str
     try:
