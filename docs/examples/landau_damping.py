@@ -1,0 +1,508 @@
+"""Landau damping: a one-dimensional electrostatic particle-in-cell program that runs on NumPy or CuPy.
+
+Electrons of a Maxwellian plasma, before a resting background of ions, start with the density 1 + amplitude cos(k x).
+The electric field oscillates and is damped although nothing collides (Landau 1946). The program follows
+the electrons, measures how fast the field decays, and prints the result beside the one of linear theory. That theory is
+for small amplitudes: sqrt(amplitude), the frequency at which electrons bounce in the wave, is to be below the damping
+rate.
+
+    uv run docs/examples/landau_damping.py
+    uv run docs/examples/landau_damping.py --backend cupy --markers 100_000_000
+    uv run docs/examples/landau_damping.py --wave-number 0.4 --steps 400 --plot landau.png
+
+Units: time in inverse plasma frequencies, length in Debye lengths, velocity in thermal velocities. The exit
+status is 0 after a measurement, 1 if the field allowed none, and 2 for bad options.
+
+The method (leapfrog, linear weighting, a field solver by Fourier transform, a quiet start) is described in
+C. K. Birdsall and A. B. Langdon, Plasma Physics via Computer Simulation, McGraw-Hill 1985.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from scipy.optimize import curve_fit
+from scipy.special import wofz
+
+import cunumpy as xp
+from cunumpy.errors import BackendUnavailableError
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is simulated: a periodic box of one wavelength.
+
+    The defaults are those of the command line.
+    """
+
+    markers: int = 1_000_000
+    steps: int = 300
+    cells: int = 128
+    dt: float = 0.1
+    wave_number: float = 0.5
+    amplitude: float = 0.01
+    loading: str = "quiet"
+    seed: int = 1
+
+    @property
+    def length(self) -> float:
+        """Length of the box, one wavelength."""
+        return 2 * math.pi / self.wave_number
+
+
+@dataclass(frozen=True)
+class History:
+    """What a run leaves behind, as NumPy arrays with one entry a step."""
+
+    times: np.ndarray  # float64
+    energy: np.ndarray  # float64, energy of the electric field
+    sine: np.ndarray  # float64, amplitude of sin(k x) in the field: the wave that was started
+    cosine: np.ndarray  # float64, amplitude of cos(k x) in the field: noise alone, because the start is even in x
+    seconds: float  # time that the loop took
+    transfers: int  # copies between host and device in the loop
+    waits: int  # times that the host waited for the device in the loop
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A damped wave, fitted to the sine amplitude of the field between two times."""
+
+    omega: complex  # frequency + i growth rate
+    error: complex  # their standard errors, likewise
+    start: float
+    stop: float
+    maxima: int  # maxima of the field energy in the window
+
+
+class NoFitError(Exception):
+    """The field can't be fitted by a damped wave; the text says why."""
+
+
+# ------------------------------------------------------------------------------------------------ the plasma
+
+
+def load_markers(setup: Setup) -> tuple[xp.Array, xp.Array]:
+    """Positions and velocities of the markers, each float64 of shape (markers,), on the active backend.
+
+    ``quiet`` takes both from a two-dimensional sequence of low discrepancy: regular in one direction, multiples of the
+    golden ratio in the other (a Kronecker sequence; H. Niederreiter, Random Number Generation and Quasi-Monte Carlo
+    Methods, SIAM 1992, chapter 3). ``random`` draws them, in groups of four with one velocity, a quarter of the
+    wavelength apart. In a group the noise of the wave itself cancels; single markers would need some fifteen times as
+    many for the same accuracy. It draws on the host, so that a seed means the same on both backends.
+    """
+    if setup.loading == "random":
+        generator = np.random.default_rng(setup.seed)
+        groups = -(-setup.markers // 4)
+        quarters = np.arange(4)[:, None] / 4
+        place = xp.asarray((quarters + generator.random(groups)).ravel()[: setup.markers])
+        velocities = xp.asarray(np.tile(generator.standard_normal(groups), 4)[: setup.markers])
+    else:
+        numbers = xp.arange(setup.markers, dtype=xp.float64) + 0.5
+        place = numbers / setup.markers
+        golden_ratio = (math.sqrt(5) - 1) / 2
+        velocities = xp.scipy.special.ndtri(numbers * golden_ratio % 1.0)
+
+    # A uniform place becomes a position with density 1 + amplitude cos(k x): invert the integral of the density
+    # by Newton's method.
+    k, amplitude = setup.wave_number, setup.amplitude
+    phase = 2 * math.pi * place
+    target = phase.copy()
+    for _ in range(6):
+        phase -= (phase + amplitude * xp.sin(phase) - target) / (1 + amplitude * xp.cos(phase))
+    return wrap(phase / k, setup.length), velocities
+
+
+def wrap(positions: xp.Array, length: float) -> xp.Array:
+    """Move positions back into the periodic box, in place (the upper end may be met by rounding)."""
+    positions -= length * xp.floor(positions / length)
+    return positions
+
+
+def locate(positions: xp.Array, length: float, cells: int) -> tuple[xp.Array, xp.Array]:
+    """The cell of each marker, int64, and how far into the cell it is, from 0 to 1."""
+    fraction = positions * (cells / length)
+    cell = fraction.astype(xp.int64)
+    xp.minimum(cell, cells - 1, out=cell)
+    fraction -= cell
+    return cell, fraction
+
+
+def deposit(cell: xp.Array, fraction: xp.Array, cells: int) -> xp.Array:
+    """Density of the markers on the grid points, with mean 1, by linear weighting.
+
+    A marker gives ``1 - fraction`` to the grid point at the left of its cell and ``fraction`` to the one at the right.
+    """
+    # add.at rather than bincount: CuPy's bincount makes the host wait for the device, to look at the largest cell.
+    left = xp.zeros(cells)
+    right = xp.zeros(cells)
+    xp.add.at(left, cell, 1 - fraction)
+    xp.add.at(right, cell, fraction)
+    return (left + xp.roll(right, 1)) * (cells / cell.size)
+
+
+def solve_poisson(charge: xp.Array, length: float) -> tuple[xp.Array, xp.Array]:
+    """The electric field of a charge density on the grid, dE/dx = charge, and its Fourier coefficients."""
+    cells = charge.size
+    wave_numbers = 2 * math.pi / length * xp.arange(cells // 2 + 1)
+    wave_numbers[0] = 1
+    coefficients = xp.fft.rfft(charge) / (1j * cells * wave_numbers)
+    coefficients[0] = 0  # no mean field
+    return xp.fft.irfft(cells * coefficients, cells), coefficients
+
+
+def gather(field: xp.Array, cell: xp.Array, fraction: xp.Array) -> xp.Array:
+    """The field at the markers, by the weighting of `deposit`: a marker exerts no force on itself."""
+    slope = xp.roll(field, -1) - field
+    at_markers = xp.take(slope, cell)
+    at_markers *= fraction
+    at_markers += xp.take(field, cell)
+    return at_markers
+
+
+def push(positions: xp.Array, velocities: xp.Array, force: xp.Array, kick: float, drift: float, length: float) -> None:
+    """Advance the velocities by the time ``kick``, then the positions by the time ``drift``, in place."""
+    velocities += kick * force
+    positions += drift * velocities
+    wrap(positions, length)
+
+
+def simulate(setup: Setup, progress: Iterable[int] | None = None) -> History:
+    """Run the plasma from its start; ``progress`` gives the numbers of the steps and may show them."""
+    positions, velocities = load_markers(setup)
+    energy = xp.zeros(setup.steps)
+    wave = xp.zeros(setup.steps, dtype=xp.complex128)
+    cell_length = setup.length / setup.cells
+
+    xp.synchronize()
+    started = time.perf_counter()
+    with xp.profiling.count_transfers() as counter:
+        for step in range(setup.steps) if progress is None else progress:
+            cell, fraction = locate(positions, setup.length, setup.cells)
+            charge = 1 - deposit(cell, fraction, setup.cells)
+            field, coefficients = solve_poisson(charge, setup.length)
+            energy[step] = cell_length / 2 * xp.sum(field * field)
+            wave[step] = coefficients[1]
+
+            # Leapfrog: the velocities are half a step behind the positions, from the first kick on.
+            kick = setup.dt if step else setup.dt / 2
+            push(positions, velocities, -gather(field, cell, fraction), kick, setup.dt, setup.length)
+    xp.synchronize()
+    seconds = time.perf_counter() - started
+
+    wave_on_host = xp.to_numpy(wave)
+    return History(
+        times=setup.dt * np.arange(setup.steps),
+        energy=xp.to_numpy(energy),
+        sine=-2 * wave_on_host.imag,
+        cosine=2 * wave_on_host.real,
+        seconds=seconds,
+        transfers=counter.total,
+        waits=counter.syncs,
+    )
+
+
+# ------------------------------------------------------------------------------- linear theory and the measurement
+
+
+def plasma_dispersion(zeta: complex) -> complex:
+    """Plasma dispersion function Z of B. D. Fried and S. D. Conte, The Plasma Dispersion Function, 1961."""
+    return 1j * math.sqrt(math.pi) * complex(wofz(zeta))
+
+
+def linear_theory(wave_number: float) -> tuple[complex, complex]:
+    """The least damped wave of a Maxwellian plasma, by L. D. Landau, J. Phys. USSR 10, 25 (1946).
+
+    Returns
+    -------
+    omega : complex
+        Frequency plus i times growth rate, the root of 1 + (1 + zeta Z(zeta)) / k^2 with zeta = omega / (sqrt(2) k).
+    residue : complex
+        After the first few oscillations the field is
+        ``-amplitude / k * sin(k x) * real(residue * exp(-1j * omega * t))``.
+    """
+    k = wave_number
+    omega = 1 + k - 0.9j * k**2  # near enough to the root, and to no other one, for k between 0.1 and 2
+    for _ in range(50):
+        zeta = omega / (math.sqrt(2) * k)
+        z = plasma_dispersion(zeta)
+        dielectric = 1 + (1 + zeta * z) / k**2
+        derivative = (z - 2 * zeta * (1 + zeta * z)) / (math.sqrt(2) * k**3)  # Z' = -2 (1 + zeta Z)
+        step = dielectric / derivative
+        omega -= step
+        if abs(step) < 1e-13 * abs(omega):
+            break
+    return omega, -math.sqrt(2) / k * z / derivative
+
+
+def fit_damping(history: History, wave_number: float) -> Fit:
+    """Fit a damped wave to the field, in a window that is found from the field itself.
+
+    The window begins at t = 2 / k, when the other, faster damped waves are gone. It ends at the last maximum of the
+    field energy that is lower than the one before and stands out from the noise, of which the
+    cosine amplitude is a sample.
+    """
+    times, sine = history.times, history.sine
+    first = int(np.searchsorted(times, 2 / wave_number))
+    height = np.abs(sine)
+    reach = max(1, round(0.5 / times[1])) if len(times) > 1 else 1  # noise makes no second maximum beside a maximum
+    maxima = [
+        i for i in range(max(first, 1), len(times) - 1) if height[i] == height[max(i - reach, 0) : i + reach + 1].max()
+    ]
+    noise = math.sqrt(np.mean(history.cosine[first:] ** 2)) if maxima else 0.0
+    usable = (height[maxima] > 3 * noise) & (np.diff(height[maxima], prepend=np.inf) < 0)
+    count = len(usable) if usable.all() else int(np.argmin(usable))
+    if count < 3:
+        found = f"3 falling maxima of the field after t = {2 / wave_number:.1f} are needed, "
+        if count == len(usable):
+            raise NoFitError(found + f"the run has {count}; use more steps")
+        raise NoFitError(found + f"{count} stand out from the noise; use more markers")
+
+    window = slice(first, maxima[count - 1] + 1)
+    t, y = times[window] - times[first], sine[window]
+    frequency = math.pi * (count - 1) / (times[maxima[count - 1]] - times[maxima[0]])
+    rate = math.log(height[maxima[count - 1]] / height[maxima[0]]) / (times[maxima[count - 1]] - times[maxima[0]])
+
+    def damped_wave(t: np.ndarray, omega: float, gamma: float, a: float, b: float) -> np.ndarray:
+        return np.exp(gamma * t) * (a * np.cos(omega * t) + b * np.sin(omega * t))
+
+    try:
+        with np.errstate(over="ignore"):
+            parameters, covariance = curve_fit(damped_wave, t, y, p0=(frequency, rate, y[0], 0.0))
+    except RuntimeError:
+        raise NoFitError("the field is no damped wave; use a smaller amplitude or more markers") from None
+    # Neighbouring residuals are alike: half an oscillation gives about one independent value.
+    variance = np.diag(covariance) * max(1.0, math.pi / frequency / (times[1] - times[0]))
+    fit = Fit(
+        omega=complex(parameters[0], parameters[1]),
+        error=complex(math.sqrt(variance[0]), math.sqrt(variance[1])),
+        start=float(times[first]),
+        stop=float(times[maxima[count - 1]]),
+        maxima=count,
+    )
+    if not fit.error.imag < abs(fit.omega.imag) / 2:
+        raise NoFitError(
+            f"the damping rate {fit.omega.imag:.5f} is known only to {fit.error.imag:.5f}; use more markers or steps"
+        )
+    return fit
+
+
+# ------------------------------------------------------------------------------------------------ the program
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """A parser of whole numbers from ``least`` to 2**32; 1_000_000 and 1e6 are both good."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = _whole(text)
+        if not least <= value <= 2**32:
+            raise argparse.ArgumentTypeError(f"{text} is out of range, expected {least} to 2**32")
+        return value
+
+    return parse
+
+
+def _whole(text: str) -> int:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(number)
+
+
+def number_between(least: float, most: float) -> Callable[[str], float]:
+    """A parser of numbers from ``least`` to ``most``."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        if not least <= value <= most:  # false for NaN
+            raise argparse.ArgumentTypeError(f"{text} is out of range, expected {least:g} to {most:g}")
+        return value
+
+    return parse
+
+
+def plot_path(text: str) -> Path:
+    """A path that a picture can be written to, tried before the run."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise argparse.ArgumentTypeError("needs matplotlib, which is not installed: uv add matplotlib")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    path = Path(text)
+    known = sorted(FigureCanvasBase.get_supported_filetypes())
+    if path.suffix[1:].lower() not in known:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in a picture format: {', '.join(known)}")
+    try:
+        existed = path.exists()
+        with path.open("ab"):
+            pass
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} can't be written: {error.strerror}") from None
+    return path
+
+
+def parse_options(arguments: Sequence[str] | None = None) -> tuple[Setup, Path | None]:
+    """Read and check the options, and select the backend; leave with one line and status 2 if one is bad."""
+    default = Setup()
+    parser = Parser(
+        prog="landau_damping.py",
+        description="Landau damping by a particle-in-cell simulation, measured beside linear theory.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--backend", choices=("numpy", "cupy"), default=xp.get_backend(), help="library that computes")
+    add("--markers", type=whole_number(1), default=default.markers, help="number of simulated electrons")
+    add("--steps", type=whole_number(1), default=default.steps, help="number of time steps")
+    add("--dt", type=number_between(1e-3, 0.5), default=default.dt, help="time step, in 1 / plasma frequency")
+    add("--cells", type=whole_number(8), default=default.cells, help="cells of the grid")
+    add(
+        "--wave-number",
+        type=number_between(0.1, 2),
+        default=default.wave_number,
+        help="of the wave, in 1 / Debye length",
+    )
+    add("--amplitude", type=number_between(1e-6, 0.5), default=default.amplitude, help="of the density at the start")
+    add("--loading", choices=("quiet", "random"), default=default.loading, help="how the markers are placed")
+    add("--seed", type=whole_number(0), default=default.seed, help="of the random loading")
+    add("--plot", type=plot_path, metavar="FILE", help="write a plot of the field energy")
+    options = vars(parser.parse_args(arguments))
+    plot, backend = options.pop("plot"), options.pop("backend")
+    setup = Setup(**options)
+    if setup.markers < setup.cells:
+        parser.error(f"argument --markers: {setup.markers} is less than the number of cells, {setup.cells}")
+    try:
+        xp.set_backend(backend, strict=True)
+    except BackendUnavailableError as error:
+        parser.error(f"argument --backend: {' '.join(str(error).split())}")
+    return setup, plot
+
+
+def show_progress(steps: int) -> Iterable[int]:
+    """The numbers of the steps, with a progress bar where stderr is a terminal and tqdm is installed."""
+    if importlib.util.find_spec("tqdm") is None:
+        return range(steps)
+    from tqdm import tqdm
+
+    bar: Iterable[int] = tqdm(range(steps), desc="time steps", leave=False, disable=None)
+    return bar
+
+
+def report(setup: Setup, history: History, fit: Fit | str, theory: complex) -> str:
+    """The result as a small table."""
+    lines = [
+        f"Landau damping, k = {setup.wave_number:g}, amplitude {setup.amplitude:g}, {setup.loading} loading",
+        f"{setup.markers:,} markers, {setup.cells} cells, {setup.steps} steps of {setup.dt:g},"
+        f" backend {xp.get_backend()}",
+        "",
+        f"{'':14}{'measured':>20}{'linear theory':>16}{'difference':>13}",
+    ]
+    for name, part in (("frequency", "real"), ("damping rate", "imag")):
+        expected = getattr(theory, part)
+        if isinstance(fit, Fit):
+            value, error = getattr(fit.omega, part), getattr(fit.error, part)
+            difference = 100 * (value / expected - 1)
+            lines.append(f"{name:14}{value:9.4f} +/- {error:.4f}{expected:16.4f}{difference:11.2f} %")
+        else:
+            lines.append(f"{name:14}{'none':>20}{expected:16.4f}")
+    if isinstance(fit, Fit):
+        window = f"t = {fit.start:.1f} to {fit.stop:.1f}, {fit.maxima} maxima of the field energy"
+    else:
+        window = f"no fit: {fit}"
+    per_step = history.seconds / setup.markers / setup.steps * 1e9
+    lines += [
+        "",
+        f"{'fit window':14}{window}",
+        f"{'time':14}{per_step:.3g} ns per marker and step, {history.seconds:.3g} s in all",
+        f"{'transfers':14}{history.transfers} in the time loop, and {history.waits} waits for the device",
+    ]
+    return "\n".join(lines)
+
+
+def write_plot(path: Path, setup: Setup, history: History, fit: Fit | str, theory: complex, residue: complex) -> None:
+    """Plot the field energy on a logarithmic scale, with the envelope of linear theory and the fit window."""
+    from matplotlib.figure import Figure
+
+    amplitude = setup.amplitude / setup.wave_number * abs(residue)
+    envelope = setup.length / 4 * amplitude**2 * np.exp(2 * theory.imag * history.times)
+    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = figure.subplots()
+    wave_energy = setup.length / 4 * history.sine**2
+    axes.semilogy(history.times, history.energy, color="tab:blue", linewidth=1.5, label="field energy")
+    axes.semilogy(history.times, wave_energy, color="tab:orange", linewidth=0.8, label="its part in the fitted wave")
+    axes.semilogy(
+        history.times,
+        envelope,
+        color="tab:red",
+        linestyle="--",
+        linewidth=1.5,
+        label=rf"linear theory, $\propto e^{{2\gamma t}}$ with $\gamma = {theory.imag:.4f}$",
+    )
+    if isinstance(fit, Fit):
+        label = rf"fit window: $\gamma = {fit.omega.imag:.4f}$, $\omega = {fit.omega.real:.4f}$"
+        axes.axvspan(fit.start, fit.stop, color="0.92", label=label)
+    axes.set_xlabel(r"time $\omega_p t$")
+    axes.set_ylabel("field energy")
+    axes.set_title(
+        rf"Landau damping, $k\lambda_D = {setup.wave_number:g}$, {setup.markers:,} markers, {setup.loading} loading",
+        fontsize="medium",
+    )
+    axes.set_xlim(0, history.times[-1] or setup.dt)
+    lowest = max(min(history.energy.min(), envelope[-1]), 1e-3 * history.energy.min())
+    axes.set_ylim(0.3 * lowest, 30 * history.energy.max())  # room for the legend; the minima of the wave are cut off
+    axes.legend(loc="upper right", fontsize="small")
+    figure.savefig(path, dpi=150)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program with command-line arguments; the exit status."""
+    setup, plot = parse_options(arguments)
+    theory, residue = linear_theory(setup.wave_number)
+    try:
+        simulate(replace(setup, markers=setup.cells, steps=1))  # so that CuPy's compilation is not in the measured time
+        history = simulate(setup, show_progress(setup.steps))
+    except MemoryError:
+        print(f"landau_damping.py: error: not enough memory for {setup.markers:,} markers", file=sys.stderr)
+        return 1
+    fit: Fit | str
+    try:
+        fit = fit_damping(history, setup.wave_number)
+    except NoFitError as error:
+        fit = str(error)
+    print(report(setup, history, fit, theory))
+    if plot is not None:
+        try:
+            write_plot(plot, setup, history, fit, theory, residue)
+        except OSError as error:
+            print(f"landau_damping.py: error: argument --plot: {error}", file=sys.stderr)
+            return 1
+    return 0 if isinstance(fit, Fit) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
