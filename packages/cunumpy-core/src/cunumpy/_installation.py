@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from cunumpy.errors import InstallationWarning, MissingNameError, MissingPackageError
+from cunumpy.errors import REMEDY_FOR_OLDER, InstallationWarning, MissingNameError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +79,6 @@ def warn_of_older(folders: Iterable[str]) -> None:
 
         warn(
             f"cunumpy {' and '.join(versions)}, an older package of one distribution, is installed beside "
-            "cunumpy-core, and files of both are mixed. Remove the older one and add this one again: uv remove cunumpy, then "
-            "uv add cunumpy (everything) or uv add cunumpy-core (the namespace alone).",
+            f"cunumpy-core, and files of both are mixed. {REMEDY_FOR_OLDER}",
             InstallationWarning,
         )

@@ -39,11 +39,18 @@ __all__ = [
     "TransferError",
 ]
 
-if not getattr(sys.modules.get("cunumpy"), "_IS_CORE", False):
+REMEDY_FOR_OLDER = "Replace it by running: uv add --reinstall-package cunumpy-core 'cunumpy>=0.8'"
+
+if not getattr(sys.modules.get("cunumpy"), "_IS_CORE", False):  # an older package stands in the place of cunumpy-core
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        _found = f"cunumpy {version('cunumpy')}"
+    except PackageNotFoundError:
+        _found = "a package 'cunumpy' of unknown version"
     raise ImportError(
-        "CuNumpy's packages found an older package 'cunumpy' in the place of cunumpy-core"
-        f" ({getattr(sys.modules.get('cunumpy'), '__file__', None)}). Remove it and add this one again: "
-        "uv remove cunumpy, then uv add cunumpy (everything) or uv add cunumpy-core (the namespace alone)."
+        f"{_found}, an older package of one distribution, is in the place of cunumpy-core "
+        f"({getattr(sys.modules.get('cunumpy'), '__file__', None)}). {REMEDY_FOR_OLDER}"
     )
 
 
