@@ -224,7 +224,7 @@ def _mpi() -> dict[str, Any]:
     from importlib.util import find_spec
 
     if find_spec("mpi4py") is None:
-        library = "mpi4py is not installed (uv add 'cunumpy-mpi[mpi]')"
+        library = "mpi4py is not installed (uv add mpi4py)"
     else:
         library = _run([sys.executable, "-c", _MPI_PROGRAM])
     launch = _launcher.find_launch()

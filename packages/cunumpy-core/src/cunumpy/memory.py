@@ -372,7 +372,7 @@ class _Slot:
         self._pinned = False
         self.event: Any = None
         self.snapshot: Any = None
-        self.generation = 0
+        self.generation: int = 0
 
     def buffer_for(self, shape: tuple[int, ...], dtype: np.dtype[Any], *, pinned: bool) -> np.ndarray:
         """Return the buffer, or a new one if the old one is of the other kind or in use elsewhere."""

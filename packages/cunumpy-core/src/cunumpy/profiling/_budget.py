@@ -36,7 +36,7 @@ class _PhaseScope(CountScope):
         self.name = name
         self.counting = counting
         self.where = _transfers.call_site()
-        self.started = perf_counter()
+        self.started: bool = perf_counter()
 
     def receive(self, event: TransferEvent) -> None:
         if self.counting and self.budget.started:

@@ -103,7 +103,7 @@ class nvtx_range(AbstractContextManager["nvtx_range"]):
                 raise ArgumentTypeError(f"nvtx_range(): color must be an integer or None, got {color!r}")
             if not -(2**31) <= operator.index(color) < 2**31:
                 raise ArgumentError(f"nvtx_range(): color must fit into 32 bits, got {color!r}")
-        self.name = str(name)
+        self.name: str = str(name)
         self.color = color
         self._entries: list[tuple[int, tuple[Any, float, str | None]]] = []
 
@@ -322,7 +322,7 @@ class timed_region(AbstractContextManager[Timing]):
             raise ArgumentError("timed_region(): clock='device' has to wait for its last event; use it with sync=True")
         if into is not None and not isinstance(into, Timings):
             raise ArgumentTypeError(f"timed_region(): into must be a Timings or None, got {into!r}")
-        self.name = str(name)
+        self.name: str = str(name)
         self._sync = bool(sync)
         self._into = into
         self._clock = clock
