@@ -36,7 +36,7 @@ class _PhaseScope(CountScope):
         self.name = name
         self.counting = counting
         self.where = _transfers.call_site()
-        self.started: bool = perf_counter()
+        self.started = perf_counter()
 
     def receive(self, event: TransferEvent) -> None:
         if self.counting and self.budget.started:
@@ -129,7 +129,7 @@ class TransferBudget:
     def __init__(self, *, started: bool = True) -> None:
         self.phases: dict[str, TransferCounter] = {}
         self.calls: dict[str, int] = {}
-        self.started = bool(started)
+        self.started: bool = bool(started)
         self._rules: dict[str, _Rule] = {}
         self._lock = threading.Lock()
 
