@@ -91,6 +91,14 @@ class Region(NamedTuple):
         Name of the thread that left it.
     thread_id : int
         Its ``threading.get_ident``.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> with xp.profiling.count_transfers() as counter, xp.profiling.timed_region("step"):
+    ...     x = xp.zeros(3) + 1
+    >>> counter.regions[0].name, counter.regions[0].category
+    ('step', 'timed_region')
     """
 
     name: str

@@ -178,6 +178,12 @@ class TimingSummary:
         Number of passes.
     total, minimum, maximum : float
         Seconds.
+
+    Examples
+    --------
+    >>> from cunumpy.profiling import TimingSummary
+    >>> TimingSummary(count=4, total=2.0, minimum=0.25, maximum=1.0).mean
+    0.5
     """
 
     count: int

@@ -1,0 +1,124 @@
+"""The documentation's code blocks run as they stand; its tables and the docstrings are complete."""
+
+import doctest
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+import types
+import warnings
+from pathlib import Path
+
+import pytest
+
+import cunumpy as xp
+
+DOCS = Path(__file__).parents[1] / "docs"
+BLOCKS = [
+    pytest.param(block, id=f"{page.stem}-{number}")
+    for page in sorted(DOCS.glob("*.md"))
+    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_code_block_runs_and_prints_what_it_says(block, tmp_path):
+    """A first line like `# NAME=value python example.py` says in which environment."""
+    file = tmp_path / "example.py"
+    file.write_text(block, encoding="utf-8")
+    settings = dict(re.findall(r"(CUNUMPY_\w+)=(\S+)", block.splitlines()[0]))
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("CUNUMPY_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(file)], env=clean | settings, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for expected in re.findall(r"^ *print\(.*\)  # (.+)$", block, re.MULTILINE):
+        assert expected in done.stdout.splitlines()
+
+
+def test_links_lead_to_files():
+    for page in DOCS.glob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_error_and_warning_is_documented():
+    text = (DOCS / "errors.md").read_text()
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == set(xp.errors.__all__)
+    for name, base in re.findall(r"^\| `(\w+)` \| `(\w+)` \|", text, re.MULTILINE):
+        other = getattr(xp.errors, base, None) or getattr(importlib.import_module("builtins"), base)
+        assert issubclass(getattr(xp.errors, name), other)
+
+
+def public_objects():
+    """Give every public function and class of CuNumpy's own, by its dotted name."""
+    for name in xp.__all__:
+        value = getattr(xp, name)
+        if isinstance(value, types.ModuleType):
+            for inner in value.__all__:
+                yield f"{name}.{inner}", getattr(value, inner)
+        elif callable(value) and not isinstance(value, str):
+            yield name, value
+    for inner in xp.kernel_testing.__all__:
+        yield f"kernel_testing.{inner}", getattr(xp.kernel_testing, inner)
+    for inner in importlib.import_module("cunumpy.xp").__all__:
+        yield f"xp.{inner}", getattr(importlib.import_module("cunumpy.xp"), inner)
+
+
+PUBLIC = dict(public_objects())
+MADE_BY_OTHERS = {"memory.StagedCopy"}  # users do not construct it
+DOCUMENTED = {
+    name: value
+    for name, value in PUBLIC.items()
+    if (inspect.isfunction(value) or inspect.isclass(value))
+    and not (inspect.isclass(value) and issubclass(value, BaseException))
+}
+
+
+def test_the_public_surface_is_found():
+    assert {"to_numpy", "use_backend", "profiling.count_transfers", "memory.HostStaging", "xp.ArrayBackend"} <= set(
+        PUBLIC
+    )
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_docstring_is_complete(name):
+    value = DOCUMENTED[name]
+    doc = inspect.getdoc(value)
+    assert doc, "no docstring"
+    assert "Examples\n--------" in doc
+    parameters = [p for p in _parameters(value) if p not in ("args", "kwargs") and name not in MADE_BY_OTHERS]
+    text = _section(doc, "Parameters") + _section(doc, "Attributes")  # the fields of a tuple are both
+    described = re.findall(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: :.*)?$", text, re.MULTILINE)
+    names = {one.strip().lstrip("*") for line in described for one in line.split(",")}
+    short = not text and len(parameters) <= 1  # one argument may be clear from the first line
+    assert short or set(parameters) <= names, f"not described: {set(parameters) - names}"
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_example_runs(name):
+    value = DOCUMENTED[name]
+    finder = doctest.DocTestFinder(recurse=True)
+    tests = [t for t in finder.find(value, name=name, module=False, globs={}) if t.examples]
+    assert tests, "no example"
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for test in tests:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            out = []
+            runner.run(test, out=out.append)
+            assert runner.failures == 0, "".join(out)
+
+
+def _parameters(value):
+    try:
+        return list(inspect.signature(value).parameters)
+    except ValueError:
+        return []
+
+
+def _section(doc, title):
+    match = re.search(rf"^{title}\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", doc, re.MULTILINE | re.DOTALL)
+    return match.group(1) if match else ""
