@@ -54,7 +54,7 @@ uv venv --quiet --python 3.11 "$SCRATCH/oldest"
 uv pip install --quiet --no-config --python "$SCRATCH/oldest" --override - \\
     pytest hypothesis packaging pyyaml matplotlib tqdm packages/* <<'END'
 numpy==2.0.*
-array-api-compat==1.12.*
+array-api-compat==1.13.*
 scipy==1.13.*
 matplotlib==3.9.*
 END

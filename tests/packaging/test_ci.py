@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from distributions import MEMBERS, ROOT
+from distributions import MEMBERS, PACKAGES, ROOT
 
 README = """
 Run it:
@@ -115,6 +117,18 @@ def test_needs_follow_the_workspace(ci: ModuleType) -> None:
     assert ci.needed_by(("cunumpy",)) == {"cunumpy", *MEMBERS}
     for name, row in MEMBERS.items():
         assert ci.needed_by((name,)) == {name, "cunumpy-core", *row.needs}
+
+
+def test_oldest_versions_are_those_that_the_packages_declare(ci: ModuleType) -> None:
+    declared = {
+        requirement.partition(">=")[0]: requirement.partition(">=")[2]
+        for name in MEMBERS
+        for requirement in tomllib.loads((PACKAGES / name / "pyproject.toml").read_text())["project"]["dependencies"]
+        if not requirement.startswith("cunumpy")
+    }
+    tested = dict(re.findall(r"^([\w-]+)==([\d.]+)\.\*$", ci.OLDEST, re.MULTILINE))
+    assert declared
+    assert {name: tested[name] for name in declared} == declared
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,17 @@ def test_requirements_among_members_accept_the_versions_beside_them(name: str, w
             assert requirement.specifier.contains(metadata(wheels[requirement.name])["Version"]), str(requirement)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_edits_reach_installs_from_the_source_tree(name: str) -> None:
+    """uv builds a package again only if a file of its cache keys changed."""
+    settings = tomllib.loads((PACKAGES / name / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]
+    watched = {file for key in settings["cache-keys"] for file in (PACKAGES / name).glob(key["file"])}
+    shipped = {file for file in (PACKAGES / name / "src").rglob("*") if file.is_file() and file.suffix != ".pyc"}
+    assert [file for file in shipped - watched if file.name != "py.typed"] == []
+    assert PACKAGES / name / "pyproject.toml" in watched
+    assert [file for file in watched if file.suffix == ".pyc"] == []
+
+
 def test_no_file_is_shipped_twice(wheels: dict[str, Path]) -> None:
     owners = Counter(name for wheel in wheels.values() for name in contents(wheel))
     assert [name for name, count in owners.items() if count > 1] == []
