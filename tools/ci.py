@@ -56,7 +56,6 @@ uv pip install --quiet --no-config --python "$SCRATCH/oldest" --override - \\
 numpy==2.0.*
 array-api-compat==1.13.*
 scipy==1.13.*
-matplotlib==3.9.*
 END
 "$SCRATCH/oldest/bin/python" -m pytest tests --ignore=tests/packaging
 """
