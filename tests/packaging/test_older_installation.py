@@ -18,11 +18,15 @@ OLD_SUBMODULES = ("algorithms", "cuda", "kernels", "mpi", "random_things")
 @pytest.fixture(scope="module")
 def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel like the releases before 0.8: one distribution, modules where ours has folders."""
-    wheel = tmp_path_factory.mktemp("older") / "cunumpy-0.7.1-py3-none-any.whl"
+    return build_older(tmp_path_factory.mktemp("older"), OLD_SUBMODULES)
+
+
+def build_older(folder: Path, modules: tuple[str, ...]) -> Path:
+    wheel = folder / "cunumpy-0.7.1-py3-none-any.whl"
     info = "cunumpy-0.7.1.dist-info"
     files = {
         "cunumpy/__init__.py": "from . import algorithms, cuda, kernels, mpi\n__version__ = '0.7.1'\nold = True\n",
-        **{f"cunumpy/{name}.py": "old = True\n" for name in OLD_SUBMODULES},
+        **{f"cunumpy/{name}.py": "old = True\n" for name in modules},
         f"{info}/METADATA": "Metadata-Version: 2.1\nName: cunumpy\nVersion: 0.7.1\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
@@ -101,8 +105,9 @@ def test_newer_metapackage_says_nothing(wheels: dict[str, Path], tmp_path: Path)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_remedy_mends_the_environment(older: Path, wheels: dict[str, Path], tmp_path: Path) -> None:
-    """Removing the older release takes `cunumpy/__init__.py` with it, so that ours has to be installed again."""
+def test_the_remedy_mends_the_environment(wheels: dict[str, Path], tmp_path: Path) -> None:
+    """Removing the older release takes the files that both have with it, so that ours have to be installed again."""
+    older = build_older(tmp_path, (*OLD_SUBMODULES, "rng/__init__"))
     install(tmp_path / "env", older, wheels[CORE])
     reported = run_python("import cunumpy", [tmp_path / "env"], warnings="default").stderr
     (command,) = re.findall(r"uv (add [^\n,;`]*[^\n,;`.])", reported)
@@ -127,8 +132,19 @@ override-dependencies = [
     "scipy; python_version < '3'",
 ]
 """)
-    uv("add", "--quiet", "cunumpy<0.8", "cunumpy-core", cwd=tmp_path)
+    uv("add", "--quiet", "cunumpy<0.8", "cunumpy-core", "cunumpy-rng", cwd=tmp_path)
     uv(*shlex.split(command), cwd=tmp_path)
     (site,) = (tmp_path / ".venv").rglob("site-packages")
-    done = run_python("import cunumpy; print(cunumpy.__file__, cunumpy.rng.__name__)", [site], warnings="error")
+    done = run_python("import cunumpy; print(cunumpy.__file__, cunumpy.rng.__file__)", [site], warnings="error")
     assert done.returncode == 0, done.stderr
+    assert "None" not in done.stdout  # a folder whose files are gone is an empty namespace
+
+
+def test_older_removed_without_installing_ours_again_raises(wheels: dict[str, Path], tmp_path: Path) -> None:
+    """Removing it by hand takes the files that both have."""
+    install(tmp_path, wheels[CORE], wheels["cunumpy-mpi"])
+    (tmp_path / "cunumpy" / "__init__.py").unlink()
+    done = run_python("import cunumpy.mpi", [tmp_path])
+    assert done.returncode != 0
+    assert "ImportError" in done.stderr
+    assert "uv add --reinstall" in done.stderr

@@ -39,7 +39,7 @@ __all__ = [
     "TransferError",
 ]
 
-REMEDY_FOR_OLDER = "Replace it by running: uv add --reinstall-package cunumpy-core 'cunumpy>=0.8'"
+REMEDY_FOR_OLDER = "Replace it by running: uv add --reinstall 'cunumpy>=0.8'"
 
 if not getattr(sys.modules.get("cunumpy"), "_IS_CORE", False):  # an older package stands in the place of cunumpy-core
     from importlib.metadata import PackageNotFoundError, version
