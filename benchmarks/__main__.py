@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks import _report
 from benchmarks._measure import FULL, QUICK
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> 
     parser.add_argument("--quick", action="store_true", help="try every row once; the figures mean little")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 if a target is missed")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
-    parser.add_argument("--json", metavar="FILE", type=argparse.FileType("w"), help="write the figures as JSON")
+    parser.add_argument("--json", metavar="FILE", type=_writable, help="write the figures as JSON")
     options = parser.parse_args(arguments)
 
     results = []
@@ -57,11 +58,19 @@ def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> 
     print((_report.markdown_table if options.markdown else _report.text_table)(results), end="\n\n")
     print(_report.summary(results))
     if options.json:
-        with options.json as file:
-            json.dump(_report.as_data(results), file, indent=1)
+        options.json.write_text(json.dumps(_report.as_data(results), indent=1) + "\n")
     failed = any(result.rounds is None for result in results)
     missed = any(result.met is False for result in results)
     return int(failed or (options.strict and missed))
+
+
+def _writable(text: str) -> Path:
+    """Return a path that can be written, tried before the measurement and not changed by it."""
+    try:
+        with open(text, "a"):
+            return Path(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} can't be written: {error.strerror}") from None
 
 
 if __name__ == "__main__":

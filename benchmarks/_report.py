@@ -75,10 +75,8 @@ def text_table(results: Sequence[Result]) -> str:
 
 def markdown_table(results: Sequence[Result]) -> str:
     """Return the table for a document."""
-    return "\n".join(
-        f"| {' | '.join(line)} |".replace("|  |", "| |")
-        for line in (HEADER, ("---",) * len(HEADER), *map(cells, results))
-    )
+    lines = (HEADER, ("---",) * len(HEADER), *map(cells, results))
+    return "\n".join("|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines)
 
 
 def summary(results: Sequence[Result]) -> str:

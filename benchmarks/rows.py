@@ -94,5 +94,5 @@ ROWS = (
         "us",
         STAND_IN,
     ),
-    Row("landau", "`landau_damping.py`, 100 000 markers, per marker and step", "", None, core.landau, "ns"),
+    Row("landau", "`landau_damping.py`, 10^6 markers, 10 steps, per marker and step", "", None, core.landau, "ns"),
 )
