@@ -1,0 +1,6 @@
+"""Makes the package `benchmarks`, which is not installed, importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
