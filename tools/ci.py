@@ -43,7 +43,7 @@ class Group:
 
 
 ALL = ("cunumpy",)  # needs the other eight
-EXAMPLES = ("docs/examples/", "tests/")
+EXAMPLES = ("docs/examples/", "tests/", "benchmarks/")
 
 # Installed without --no-editable, tests import from the source tree; with it, from wheels, as users do.
 WHEELS = "uv run --isolated --no-editable"
