@@ -7,6 +7,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import cupy
+import cupyx
 import numpy as np
 import pytest
 
@@ -144,6 +145,39 @@ def test_host_and_device_arrays_take_turns() -> None:
     on_device = staging.copy(cupy.full(2, 2.0)).result()
     again = staging.copy(np.full(2, 3.0)).result()
     assert [result[0] for result in (host, on_device, again)] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("fails", [(cupy, "empty"), (cupy.cuda, "get_current_stream"), (cupyx, "empty_pinned")])
+@pytest.mark.parametrize("keep_view", [False, True])
+def test_a_copy_that_fails_leaves_the_earlier_one_readable(monkeypatch, fails, keep_view: bool) -> None:
+    def fail(*args):
+        raise MemoryError
+
+    staging = HostStaging(2, float, buffers=1)
+    kept = staging.copy(np.ones(2))
+    view = kept.result() if keep_view else None
+    with monkeypatch.context() as patch:
+        patch.setattr(*fails, fail)
+        with pytest.raises(MemoryError):
+            staging.copy(cupy.zeros(2))
+    np.testing.assert_array_equal(kept.result(), [1.0, 1.0])
+    del view
+    np.testing.assert_array_equal(staging.copy(cupy.zeros(2)).result(), [0.0, 0.0])
+
+
+def test_a_copy_that_fails_half_way_makes_the_earlier_one_stale(monkeypatch) -> None:
+    def fail(*args):
+        raise RuntimeError("half-way")
+
+    staging = HostStaging(2, float, buffers=1)
+    kept = staging.copy(cupy.ones(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(cupy, "copyto", fail)
+        with xp.profiling.count_transfers() as counter, pytest.raises(RuntimeError, match="half-way"):
+            staging.copy(cupy.zeros(2))
+    assert counter.events == []
+    with pytest.raises(StaleResultError):
+        kept.result()
 
 
 def test_a_reused_buffer_is_noticed() -> None:

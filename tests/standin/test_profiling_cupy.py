@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cunumpy as xp
+from cunumpy.memory import DeviceMirror, HostStaging
 from cunumpy.profiling import (
     Timings,
     TransferBudget,
@@ -137,6 +138,24 @@ def test_watched_reads_are_counted_once():
     ]
     with assert_no_transfers():
         array.get()
+
+
+def test_watched_copies_of_the_memory_module_are_counted_once():
+    array, strided = xp.ones(3), np.zeros(6)[::2]
+    staging, mirror, other = HostStaging(3, float), DeviceMirror(np.zeros(3)), DeviceMirror(strided)
+    copies = [
+        lambda: xp.to_host_async(array),
+        lambda: staging.copy(array),
+        lambda: mirror.to_device().to_host(),
+        lambda: other.to_device().to_host(),  # by way of a contiguous copy
+    ]
+    for copy in copies:
+        with count_transfers() as unwatched:
+            copy()
+        with watch_array_reads(), count_transfers() as counter:
+            copy()
+        assert [event.label for event in counter.events] == [event.label for event in unwatched.events]
+        assert counter.to_host == 1
 
 
 def test_watched_conversions_are_counted_once():

@@ -287,8 +287,7 @@ class HostStaging:
             return self._copy_from_device(array, stream, event)
         with self._lock:
             slot = self._free_slot()
-            buffer = slot.buffer_for(self._shape, self._dtype, pinned=False)
-            generation = slot.take(None)
+            buffer, generation = slot.take(self._shape, self._dtype, pinned=False)
             np.copyto(buffer, array)
             self._advance()
         return StagedCopy(self, slot, generation)
@@ -331,7 +330,6 @@ class HostStaging:
             started = perf_counter()
             if self._stream is None:
                 self._stream, self._device = cupy.cuda.Stream(non_blocking=True), current
-            host = slot.buffer_for(self._shape, self._dtype, pinned=True)
             if stream is None:
                 stream, block = cupy.cuda.get_current_stream(), nullcontext()
             else:
@@ -339,7 +337,7 @@ class HostStaging:
             with block:  # memory comes from the pool of the stream that it is used on
                 if slot.snapshot is None:
                     slot.snapshot = cupy.empty(self._shape, self._dtype)
-                generation = slot.take(None)
+                host, generation = slot.take(self._shape, self._dtype, pinned=True)
                 if event is not None:
                     stream.wait_event(event)
                 cupy.copyto(slot.snapshot, array)
@@ -374,22 +372,21 @@ class _Slot:
         self.snapshot: Any = None
         self.generation: int = 0
 
-    def buffer_for(self, shape: tuple[int, ...], dtype: np.dtype[Any], *, pinned: bool) -> np.ndarray:
-        """Return the buffer, or a new one if the old one is of the other kind or in use elsewhere."""
+    def take(self, shape: tuple[int, ...], dtype: np.dtype[Any], *, pinned: bool) -> tuple[np.ndarray, int]:
+        """Begin a copy; return its buffer and its generation. Earlier copies can't be read any more.
+
+        The buffer is a new one if the old one is of the other kind or in use elsewhere.
+        """
         if self._buffer is None or self._references() > self._alone or (pinned and not self._pinned):
             self._buffer = _pinned(shape, dtype) if pinned else np.empty(shape, dtype)
             self._pinned = pinned
             self._alone = self._references()
-        return self._buffer
+        self.event = None
+        self.generation += 1
+        return self._buffer, self.generation
 
     def _references(self) -> int:
         return sys.getrefcount(self._buffer)  # every view of the buffer refers to it
-
-    def take(self, event: Any) -> int:
-        """Begin a copy: earlier ones can't be read any more."""
-        self.event = event
-        self.generation += 1
-        return self.generation
 
     def view(self) -> np.ndarray:
         """Return a read-only view, which keeps the buffer from being reused."""
@@ -692,10 +689,11 @@ class DeviceMirror:
             with nullcontext() if stream is None else stream:
                 if event is not None:
                     cupy.cuda.get_current_stream().wait_event(event)
-                if _same_layout(self._device, self._host):
-                    self._device.get(out=self._host)
-                else:
-                    self._host[...] = self._device.get(order="A")
+                with _transfers.own():
+                    if _same_layout(self._device, self._host):
+                        self._device.get(out=self._host)
+                    else:
+                        self._host[...] = self._device.get(order="A")
             self._newer = None
             if watched:
                 _transfers.record("to_host", text, self._device.nbytes, started=started)
@@ -830,7 +828,8 @@ def _copy_behind(cupy: Any, source: Any, host: np.ndarray, copy_stream: Any, str
     submitted = cupy.cuda.Event(disable_timing=True)
     stream.record(submitted)
     copy_stream.wait_event(submitted)
-    source.get(stream=copy_stream, out=host, blocking=False)
+    with _transfers.own():
+        source.get(stream=copy_stream, out=host, blocking=False)
     copied = cupy.cuda.Event(disable_timing=True)
     copy_stream.record(copied)
     return copied
