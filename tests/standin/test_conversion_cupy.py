@@ -182,7 +182,7 @@ def test_lists_of_device_arrays_are_joined_on_the_device() -> None:
 
 @pytest.mark.parametrize("value", ["text", np.array(["a"]), np.array("2020", "M8[Y]"), np.array([None])])
 def test_dtypes_that_a_device_does_not_have(value) -> None:
-    with pytest.raises(ArgumentTypeError, match="to_cupy: argument 'array'"):
+    with pytest.raises(ArgumentTypeError, match=r"to_cupy: argument 'array' has dtype .* a CUDA device can't hold"):
         xp.to_cupy(value)
 
 
@@ -202,6 +202,12 @@ def test_structured_arrays_travel() -> None:
         ([-1, 2], "uint64", False),
         ([0.5], "int32", False),
         ([2**40], "uint8", False),
+        ([2**40], "int32", False),  # NumPy's "same_kind" lets integers wrap around
+        (np.array([2**63], "uint64"), "int64", False),
+        (np.array([300, -1], "int16"), "int8", False),
+        (np.array([7, -1], ">i8"), "int8", True),
+        (np.array([2, 1]), "bool", False),
+        (2**60 + 1, "float32", True),  # again precision
         ([np.nan], "int64", False),
     ],
 )
@@ -220,6 +226,34 @@ def test_host_values_must_fit_the_dtype(value, dtype: str, right: bool) -> None:
 def test_complex_values_do_not_lose_their_imaginary_part(make) -> None:
     with xp.use_backend("cupy"), pytest.raises(ArgumentTypeError, match=r"is complex .* pass value\.real"):
         xp.as_device_array(make(np.array([1j])), "float64")
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"), [([1, 2], [("a", "i8")]), (np.zeros(1, [("a", "f8"), ("b", "f8")]), "int64")]
+)
+def test_fields_are_neither_invented_nor_dropped(value, dtype) -> None:
+    with (
+        xp.use_backend("cupy"),
+        pytest.raises(ArgumentTypeError, match=r"argument 'value' .* can't be made dtype .* pass its fields"),
+    ):
+        xp.as_device_array(value, dtype)
+
+
+def test_narrower_integers_in_fields_do_not_wrap_around() -> None:
+    host = np.array([(2**40,)], [("a", "i8")])
+    with xp.use_backend("cupy"), pytest.raises(ArgumentError, match="has values that dtype"):
+        xp.as_device_array(host, [("a", "i4")])
+
+
+@pytest.mark.parametrize("ndim", [np.int64(1), 1, True])
+def test_the_number_of_dimensions_is_any_integer(ndim) -> None:
+    assert xp.as_device_array(cupy.zeros(2), ndim=ndim).ndim == 1
+
+
+@pytest.mark.parametrize("ndim", [1.0, "1", (1, 2)])
+def test_the_number_of_dimensions_is_an_integer(ndim) -> None:
+    with pytest.raises(ArgumentTypeError, match="as_device_array: argument 'ndim' must be an integer, got"):
+        xp.as_device_array(cupy.zeros(2), ndim=ndim)
 
 
 def test_as_device_array_wants_a_dtype() -> None:

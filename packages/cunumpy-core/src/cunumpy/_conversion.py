@@ -6,6 +6,7 @@ but for `to_cunumpy`, whose purpose is to follow it, and for `as_device_array` w
 
 from __future__ import annotations
 
+import operator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +185,7 @@ def as_device_array(
             )
         value = _gate.as_device_source(value, function="as_device_array", argument=argument)
     if ndim is not None:
-        _gate.check_ndim(value, ndim, function="as_device_array", argument=argument)
+        _gate.check_ndim(value, _checked_count(ndim), function="as_device_array", argument=argument)
     if wanted is not None and value.dtype.kind == "c" and wanted.kind != "c":
         raise ArgumentTypeError(
             f"as_device_array: argument {argument!r} is complex ({_gate.describe(value)}) and the wanted dtype is "
@@ -309,16 +310,31 @@ def _stack(cupy: Any, arrays: Any, function: str) -> Any:
 
 def _cast(host: np.ndarray, dtype: np.dtype[Any], argument: str) -> np.ndarray:
     """Cast host data; where the cast could lose more than precision, check that it did not."""
-    if np.can_cast(host.dtype, dtype, "same_kind"):
+    # Between integers "same_kind" includes narrower ones, which wrap around.
+    if np.can_cast(host.dtype, dtype, "same_kind" if dtype.kind in "fc" else "safe"):
         return host.astype(dtype)
-    with np.errstate(invalid="ignore", over="ignore"):
-        cast = host.astype(dtype)
-    if not np.array_equal(cast, host):
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):
+            cast = host.astype(dtype)
+        kept = np.array_equal(cast, host)
+    except TypeError as error:  # fields that do not match
+        raise ArgumentTypeError(
+            f"as_device_array: argument {argument!r} ({_gate.describe(host)}) can't be made dtype {dtype}: {error}; "
+            "ask for the dtype of the data, or pass its fields one by one."
+        ) from None
+    if not kept:
         raise ArgumentError(
             f"as_device_array: argument {argument!r} ({_gate.describe(host)}) has values that dtype {dtype} can't "
             f"represent; round or scale them, cast them with .astype({str(dtype)!r}), or ask for another dtype."
         )
     return cast
+
+
+def _checked_count(ndim: Any) -> int:
+    try:
+        return operator.index(ndim)
+    except TypeError:
+        raise ArgumentTypeError(f"as_device_array: argument 'ndim' must be an integer, got {ndim!r}.") from None
 
 
 def _text(function: str, array: Any) -> str:

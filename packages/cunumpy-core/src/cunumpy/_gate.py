@@ -104,6 +104,8 @@ def as_host_array(
 
 def as_device_source(value: Any, *, function: str, argument: str) -> np.ndarray:
     """Turn an array-like into a host array that can be copied to a device: native byte order, a dtype CUDA has."""
+    if isinstance(value, np.ndarray):  # first, since more can be converted than a device can hold
+        check_device_dtype(value.dtype, function=function, argument=argument)
     array = as_host_array(value, function=function, argument=argument, native=True)
     check_device_dtype(array.dtype, function=function, argument=argument)
     return array
@@ -130,9 +132,14 @@ def check_ndim(array: Any, ndim: int | tuple[int, ...], *, function: str, argume
         )
 
 
+def fits_device(dtype: np.dtype[Any]) -> bool:
+    """Tell whether CUDA memory can hold a dtype."""
+    return dtype.kind in DEVICE_KINDS and not dtype.hasobject and dtype.char not in "gG"
+
+
 def check_device_dtype(dtype: np.dtype[Any], *, function: str, argument: str) -> None:
     """Raise `ArgumentTypeError` for a dtype that CUDA memory can't hold."""
-    if dtype.kind not in DEVICE_KINDS or dtype.hasobject or dtype.char in "gG":
+    if not fits_device(dtype):
         wide = " (wider than 64 bits per component)" if dtype.char in "gG" else ""
         raise ArgumentTypeError(
             f"{function}: argument {argument!r} has dtype {dtype}{wide}, which a CUDA device can't hold; "
