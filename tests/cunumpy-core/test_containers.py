@@ -224,6 +224,28 @@ def test_a_cycle_is_searched_but_not_converted() -> None:
         convert(cycle)
 
 
+def test_a_cycle_in_which_nothing_changes_stays_as_it_is() -> None:
+    cycle: list[typing.Any] = ["text"]
+    cycle += [cycle, {"up": (cycle,)}]
+    assert convert(cycle) is cycle
+    array = np.ones(1)
+    result = convert([cycle, array, cycle])
+    assert result[0] is result[2] is cycle
+    assert result[1] is not array
+
+
+@pytest.mark.parametrize("position", [0, 3])
+def test_a_cycle_is_refused_wherever_the_array_is(position: int) -> None:
+    inner: dict[str, typing.Any] = {}
+    cycle: list[typing.Any] = [inner, (inner,), "text"]
+    inner["up"] = cycle
+    cycle.insert(position, np.ones(1))
+    with pytest.raises(ArgumentError, match="f: a list among the arguments or results holds itself"):
+        convert([cycle])
+    with pytest.raises(ArgumentError, match="holds itself"):
+        convert(inner)
+
+
 def test_a_container_that_can_not_be_copied_is_named() -> None:
     class Stubborn(dict):
         def __copy__(self):

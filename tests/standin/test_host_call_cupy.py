@@ -83,12 +83,18 @@ def test_what_is_returned_for_what(backend) -> None:
             "scalar": x.sum(),
             "python": 3,
             "text": np.array(["a"]),
+            "masked": np.ma.masked_less(x, 1.5),
+            "long": x.astype("g"),
+            "objects": np.array([None]),
+            "fields": np.zeros(1, [("a", ">f8")]),
             "record": Record(x),
             "none": None,
         }
 
     result = xp.host_call(fun, device(1.0, 2.0))
-    assert {name for name, value in result.items() if isinstance(value, cupy.ndarray)} == {"array", "zero-d"}
+    on_device = {name for name, value in result.items() if isinstance(value, cupy.ndarray)}
+    assert on_device == {"array", "zero-d", "fields"} | ({"long"} if np.dtype("g") == np.dtype("d") else set())
+    assert result["masked"].mask.tolist() == [True, False]
     assert isinstance(result["scalar"], np.float64)
     assert isinstance(result["text"], np.ndarray)
     assert isinstance(result["record"].field, cupy.ndarray)
@@ -177,6 +183,16 @@ def test_a_cycle_with_device_arrays_is_refused(backend) -> None:
     cycle.append(cycle)
     with pytest.raises(ArgumentError, match=r"^host_call: a list among the arguments or results holds itself"):
         xp.host_call(len, cycle)
+
+
+def test_a_cycle_without_device_arrays_is_passed_and_returned(backend) -> None:
+    cycle: list[Any] = [np.ones(1), "text"]
+    cycle.append(Record(cycle))
+    assert xp.host_call(lambda x, given: given is cycle, device(1.0), cycle)
+    assert xp.host_call(lambda given: given[1] is cycle, [device(1.0), cycle])
+    node: list[Any] = []
+    node.append({"up": node})
+    assert xp.host_call(lambda x: node, device(1.0)) is node
 
 
 def test_unfinished_results_are_refused(backend) -> None:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 PLAIN_TYPES = frozenset({type(None), bool, int, float, complex, str, bytes, np.float64, np.int64, np.bool})
 """Types that are never containers and never converted."""
 
-_OPEN = object()  # stands for the result of a container that is being converted
+# These stand for the result of a container that is being converted, and of one that was met again inside itself.
+_OPEN = object()
+_CYCLIC = object()
 
 
 def holds(values: Iterable[Any], wanted: Callable[[Any], bool]) -> bool:
@@ -87,7 +89,7 @@ def convert(value: Any, leaf: Callable[[Any], Any], memo: Memo, function: str) -
     Raises
     ------
     ArgumentError
-        A container holds itself.
+        A container holds itself and a leaf that is replaced.
     ArgumentTypeError
         A container can't be copied.
 
@@ -101,11 +103,9 @@ def convert(value: Any, leaf: Callable[[Any], Any], memo: Memo, function: str) -
         return value
     known = memo.get(id(value))
     if known is not None:
-        if known[1] is _OPEN:
-            raise ArgumentError(
-                f"{function}: a {kind.__name__} among the arguments or results holds itself, so that the arrays inside "
-                "can't be converted; pass the arrays on their own."
-            )
+        if known[1] is _OPEN or known[1] is _CYCLIC:
+            memo[id(value)] = (value, _CYCLIC)  # fine, unless it turns out to hold something to replace
+            return value
         return known[1]
     memo[id(value)] = (value, _OPEN)  # holding the value keeps its id from being reused
     try:
@@ -119,6 +119,11 @@ def convert(value: Any, leaf: Callable[[Any], Any], memo: Memo, function: str) -
             result = _with_attributes(value, changed, function) if changed else value
         else:
             result = leaf(value)
+        if result is not value and memo[id(value)][1] is _CYCLIC:
+            raise ArgumentError(
+                f"{function}: a {kind.__name__} among the arguments or results holds itself, so that the arrays inside "
+                "can't be converted; pass the arrays on their own."
+            )
     except BaseException:
         del memo[id(value)]
         raise

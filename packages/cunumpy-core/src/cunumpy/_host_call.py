@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from cunumpy import _arrays, _backend, _containers, _conversion
+from cunumpy import _arrays, _backend, _containers, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -49,16 +49,16 @@ def host_call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     Any
         What ``fun`` returns. If an argument was converted, NumPy arrays in the result (in the same kinds of container)
         go to the device with `to_cupy`. Scalars stay on the host, NumPy's scalars such as the result of ``x.sum()``
-        included; so do arrays of strings, dates and objects, and all other objects. If only the active backend is
-        CuPy, no result is converted.
+        included; so do masked arrays, arrays that a device can't hold (of strings, dates, objects, long doubles), and
+        all other objects. If only the active backend is CuPy, no result is converted.
 
     Raises
     ------
     ArgumentError
         A container with device arrays holds itself.
     ArgumentTypeError
-        A container with device arrays can't be copied; or an argument was converted and ``fun`` returned a generator
-        or coroutine, whose body would run after the call, without the NumPy backend.
+        A container with device arrays can't be copied; or ``fun``, called with NumPy in the place of CuPy, returned a
+        generator or coroutine, whose body would run after the call, without the NumPy backend.
     TransferError
         Inside ``xp.profiling.forbid_transfers()``, before ``fun`` is called.
 
@@ -284,7 +284,7 @@ def _on_device(value: Any) -> bool:
 
 
 def _result_to_device(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and value.dtype.char not in "gG":
+    if isinstance(value, np.ndarray) and _gate.fits_device(value.dtype) and not _gate.is_masked(value):
         return _conversion.to_cupy(value)
     return value
 
