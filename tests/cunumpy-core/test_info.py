@@ -1,5 +1,6 @@
 """`backend_info`, `python -m cunumpy` and `python -m cunumpy cache`."""
 
+import io
 import json
 import os
 import platform
@@ -248,6 +249,22 @@ def test_help_names_the_command(capsys):
     text = capsys.readouterr().out
     assert "--json" in text
     assert "cache" in text
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"], ["cache"]])
+def test_a_closed_output_is_no_error(arguments, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(arguments) == 0
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("ascii", r"\xe9\udcff"), ("utf-8", "é\\udcff")])
+def test_what_the_encoding_lacks_is_escaped(encoding, shown, monkeypatch):
+    output = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setenv("CXX", "é\udcff")
+    assert main([]) == 0
+    output.flush()
+    assert f"{shown} is not on the PATH" in output.buffer.getvalue().decode(encoding)
 
 
 def test_no_caches(monkeypatch, capsys):

@@ -44,21 +44,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "cache":
         return _cache(clear=options.clear, as_json=options.json)
     data = _info.report()
-    sys.stdout.write(json.dumps(data, indent=2) + "\n" if options.json else _info.report_text(data))
+    _write(json.dumps(data, indent=2) + "\n" if options.json else _info.report_text(data))
     return 0
+
+
+def _write(text: str) -> None:
+    """Print; what the output's encoding lacks is escaped, so that a report comes out everywhere."""
+    if sys.stdout is not None:  # the caller may have closed it
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _cache(*, clear: bool, as_json: bool) -> int:
     caches = _caches.clear() if clear else _caches.contents()
     if as_json:
         key = "removed" if clear else "caches"
-        sys.stdout.write(json.dumps({key: [cache._asdict() for cache in caches]}, indent=2) + "\n")
+        _write(json.dumps({key: [cache._asdict() for cache in caches]}, indent=2) + "\n")
     elif not caches:
-        sys.stdout.write("no kernel caches: none of the installed packages keeps one\n")
+        _write("no kernel caches: none of the installed packages keeps one\n")
     else:
         for cache in caches:
             amount = f"{cache.files} file{'' if cache.files == 1 else 's'}, {cache.bytes} bytes"
-            sys.stdout.write(
+            _write(
                 f"{cache.name}: removed {amount} from {cache.folder}\n"
                 if clear
                 else f"{cache.name}: {amount} in {cache.folder} ({cache.meaning})\n"
