@@ -178,6 +178,17 @@ class TestTransferCounter:
             assert counter.events == counter.regions == []
             assert counter.total == 0
 
+    def test_a_sum_in_the_middle_of_a_change_does_not_hide_it(self):
+        counter = TransferCounter()
+        counter.events.append(TransferEvent("to_host", "x", "w"))
+
+        def replacements():
+            assert counter.to_host == 1  # another thread may ask at this moment
+            yield TransferEvent("sync", "x", "w")
+
+        counter.events[:] = replacements()
+        assert (counter.to_host, counter.syncs) == (0, 1)
+
     def test_sums_only(self):
         counter = TransferCounter(keep_events=False)
         with count_transfers() as full, count_transfers(counter):

@@ -240,6 +240,15 @@ class TestTimedRegion:
         assert timing.elapsed >= 0
         assert device.log[-1] == ("pop",)
 
+    def test_failing_start_leaves_no_range_open(self, device, monkeypatch):
+        def fail():
+            raise RuntimeError("device error")
+
+        monkeypatch.setattr(sys.modules["cupy"].cuda, "Event", fail)
+        with pytest.raises(RuntimeError, match="device error"), timed_region("r", clock="device"):
+            pass
+        assert [entry[0] for entry in device.log].count("push") == [entry[0] for entry in device.log].count("pop")
+
     def test_forbidden_waits(self, device):
         with forbid_transfers(syncs=True):
             with pytest.raises(AssertionError, match="synchronize"), timed_region("r"):
@@ -252,8 +261,8 @@ class TestTimedRegion:
             device.log.append("body")
         assert timing == Timing("r", 0.002, True, "device")
         assert device.log == [
-            ("push", "r", -1),
             ("record", 0),
+            ("push", "r", -1),
             "body",
             ("record", 1),
             ("event.synchronize", 1),
@@ -340,6 +349,8 @@ class TestTimings:
         with pytest.raises(errors.ArgumentError, match="the region 'a' is still running"):
             timings.add(Timing("a"))
         assert len(timings) == 0
+        with pytest.raises(errors.ArgumentTypeError, match="timing must be a Timing, got 'a'"):
+            timings.add("a")
 
     def test_threads(self):
         timings = Timings()

@@ -25,8 +25,10 @@ def _noting(name: str) -> Any:
 
     @functools.wraps(method)
     def change(self: EventList, *args: Any, **kwargs: Any) -> Any:
-        self.changed = True
-        return method(self, *args, **kwargs)
+        try:
+            return method(self, *args, **kwargs)
+        finally:  # afterwards: a thread that sums up meanwhile must not take the change for seen
+            self.changed = True
 
     return change
 

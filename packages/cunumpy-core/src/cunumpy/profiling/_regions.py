@@ -229,7 +229,11 @@ class Timings(Mapping[str, TimingSummary]):
         ------
         ArgumentError
             If the region is still running.
+        ArgumentTypeError
+            If `timing` is no `Timing`.
         """
+        if not isinstance(timing, Timing):
+            raise ArgumentTypeError(f"Timings.add(): timing must be a Timing, got {timing!r}")
         seconds = timing.elapsed
         if seconds is None:
             raise ArgumentError(f"Timings.add(): the region {timing.name!r} is still running, elapsed is None")
@@ -340,11 +344,11 @@ class timed_region(AbstractContextManager[Timing]):
         timing = Timing(self.name, synced=synced, clock=self._clock if on_device else "host")
         if synced and timing.clock == "host":
             _synchronize()
+        event = _cuda_event() if timing.clock == "device" else None  # first: if it fails, no range is left open
         nvtx = _nvtx()
         if nvtx is not None:
             nvtx.RangePush(self.name)
         where = _transfers.call_site() if _transfers.watching() else None
-        event = _cuda_event() if timing.clock == "device" else None
         self._entries.append((get_ident(), _Pass(timing, nvtx, where, event, perf_counter())))
         return timing
 
