@@ -145,6 +145,7 @@ def test_arguments_stay_as_they_are():
         ),
         (([1, 2], [1, 2]), {"baxis": -2}, ArgumentError, "baxis=-2 is out of bounds for b of shape (2,)"),
         ((["a", "b"], [1, 2]), {}, ArgumentTypeError, "c must hold numbers, not <U1"),
+        (([1, 2], np.ma.array([1, 2])), {}, ArgumentTypeError, "argument 'b' is a masked array"),
     ],
 )
 def test_arguments_that_can_not_be_used(arguments, options, kind, text):

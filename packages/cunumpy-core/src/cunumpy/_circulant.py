@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _arrays, _backend, _transfers
+from cunumpy import _arrays, _backend, _gate, _transfers
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def solve_circulant(
 
 def _vectors(xp: ModuleType, name: str, array: Any) -> Any:
     """Return an array of at least one axis with a dtype that Fourier transforms keep."""
+    _gate.refuse_masked(array, function="solve_circulant", argument=name)
     array = xp.atleast_1d(xp.asarray(array))
     if array.dtype.kind not in "biufc":
         raise ArgumentTypeError(f"solve_circulant: {name} must hold numbers, not {array.dtype}")

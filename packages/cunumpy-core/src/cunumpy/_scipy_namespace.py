@@ -262,7 +262,8 @@ class ScipyNamespace:
             if module is None or hasattr(module, name):
                 where = f"{self._module_name(other)}.{name}"
                 known = "may exist" if module is None else "exists"
-                text += f" {where} {known}: xp.host_call({where}, ...) calls it on the host."
+                function = where if self._path else f"{where}.<function>"  # the names of the root are subpackages
+                text += f" {where} {known}: xp.host_call({function}, ...) calls it on the host."
             if not self._path and name in ("optimize", "integrate"):
                 text += f" See cunumpy.{name} too (uv add cunumpy-solvers)."
         elif module is not None and hasattr(module, name):
@@ -308,9 +309,6 @@ def _on_change(default: BackendType, split: bool) -> None:
 
 
 _backend.on_change(_on_change)
-
-#: ``xp.scipy``
-scipy = ScipyNamespace()
 
 #: The namespace that `cunumpy.scipy` is.
 scipy = ScipyNamespace()
