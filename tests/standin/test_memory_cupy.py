@@ -13,9 +13,8 @@ import pytest
 
 import cunumpy as xp
 from array_kinds import ARRAYS, ArrayKind, assert_same_values
-from cunumpy import memory
 from cunumpy.errors import ArgumentError, ArgumentTypeError, StaleResultError, TransferError
-from cunumpy.memory import DeviceMirror, HostStaging
+from cunumpy.memory import DeviceMirror, HostStaging, _copies
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +85,7 @@ def test_the_source_lives_until_the_copy_is_done(pending) -> None:
     xp.to_host_async(array)  # the handle is dropped, the copy goes on
     del array
     assert alive() is not None
-    [entry[0].synchronize() for entry in memory._under_way.values()]
+    [entry[0].synchronize() for entry in _copies._under_way.values()]
     xp.to_host_async(cupy.zeros(1)).result()
     assert alive() is None
 

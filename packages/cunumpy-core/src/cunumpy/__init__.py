@@ -47,7 +47,7 @@ _LAZY = {
     "__version__": ("_versions", "version"),
     "backend_info": ("_info", "backend_info"),
     "scipy": ("_scipy_namespace", "scipy"),
-    "to_host_async": ("memory", "to_host_async"),
+    "to_host_async": ("memory._host_copy", "to_host_async"),
 }
 
 if _environment.read("CUNUMPY_FAKE_CUPY"):

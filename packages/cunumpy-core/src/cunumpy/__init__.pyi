@@ -53,7 +53,7 @@ from cunumpy._toplevel import available as available
 from cunumpy._versions import MIN_CUPY_VERSION as MIN_CUPY_VERSION
 from cunumpy._versions import cupy_version_supported as cupy_version_supported
 from cunumpy._versions import require_version as require_version
-from cunumpy.memory import to_host_async as to_host_async
+from cunumpy.memory._host_copy import to_host_async as to_host_async
 
 Array: _TypeAlias = _NDArray[_Any]
 scipy: _ScipyNamespace
