@@ -338,4 +338,4 @@ def _checked_count(ndim: Any) -> int:
 
 
 def _text(function: str, array: Any) -> str:
-    return f"{function}(shape={array.shape}, dtype={array.dtype})"
+    return _transfers.call_text(function, array.shape, array.dtype)

@@ -19,12 +19,14 @@ import os
 import sys
 from _thread import allocate_lock, get_ident
 from contextvars import ContextVar
+from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType, TracebackType
+    from typing import Any
 
     from cunumpy.profiling._events import Region, TransferEvent
 
@@ -162,6 +164,16 @@ def _load_make_event() -> Callable[..., TransferEvent]:
 
     _make_event = make_event
     return make_event
+
+
+def call_text(function: str, shape: tuple[int, ...], dtype: Any) -> str:
+    """Give the description of a call with one array, as ``to_numpy(shape=(3,), dtype=float64)``."""
+    return f"{function}(shape={tuple(shape)}, dtype={_dtype_text(dtype)})"
+
+
+@lru_cache(256)
+def _dtype_text(dtype: Any) -> str:
+    return str(dtype)  # slower than the rest of recording an event
 
 
 def record_region(region: Region) -> None:

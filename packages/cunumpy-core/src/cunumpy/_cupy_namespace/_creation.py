@@ -79,5 +79,5 @@ def _to_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _described(name: str, source: Any) -> str:
     if hasattr(source, "dtype"):
-        return f"{name}(shape={tuple(source.shape)}, dtype={source.dtype})"
+        return _transfers.call_text(name, source.shape, source.dtype)
     return f"{name}({type(source).__name__})"

@@ -122,7 +122,7 @@ def to_host_async(array: Any) -> HostCopy:
     cupy = _backend.require_cupy("to_host_async")
     watched = _transfers.watching()
     if watched:
-        text = f"to_host_async(shape={array.shape}, dtype={array.dtype})"
+        text = _transfers.call_text("to_host_async", array.shape, array.dtype)
         _transfers.announce("to_host", text, array.nbytes)
         started = perf_counter()
     with array.device:

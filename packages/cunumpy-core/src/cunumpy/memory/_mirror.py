@@ -158,7 +158,7 @@ class DeviceMirror:
             host = _gate.as_device_source(self._host, function=function, argument="host")
             watched = _transfers.watching()
             if watched:
-                text = f"{function}(shape={self._shape}, dtype={self._dtype})"
+                text = _transfers.call_text(function, self._shape, self._dtype)
                 _transfers.announce("to_device", text, host.nbytes)
             started = perf_counter()
             with nullcontext() if stream is None else stream:
@@ -212,7 +212,7 @@ class DeviceMirror:
             self._check_device(cupy, "to_host")
             watched = _transfers.watching()
             if watched:
-                text = f"{function}(shape={self._shape}, dtype={self._dtype})"
+                text = _transfers.call_text(function, self._shape, self._dtype)
                 _transfers.announce("to_host", text, self._device.nbytes)
                 _transfers.announce("sync", text)
             started = perf_counter()

@@ -55,7 +55,7 @@ def _get(original: Callable[..., Any]) -> Callable[..., Any]:
     def get(array: Any, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
         if not _transfers.watching():
             return original(array, stream, order, out, blocking)
-        description = f"device array.get(shape={tuple(array.shape)}, dtype={array.dtype})"
+        description = _transfers.call_text("device array.get", array.shape, array.dtype)
         _transfers.announce("to_host", description, array.nbytes)
         started = perf_counter()
         with _transfers.own():
