@@ -182,7 +182,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 value = getattr(module, name, None)
-            if callable(value) and not isinstance(value, type) and name not in NOT_WALKED:
+            if callable(value) and not isinstance(value, type) and name not in NOT_WALKED and name[0] != "_":
                 yield prefix + name, value
 
 

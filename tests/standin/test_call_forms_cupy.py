@@ -1,14 +1,20 @@
 """NumPy's call forms on the CuPy backend: NumPy's result, or a refusal that `docs/compatibility.md` lists."""
 
+import inspect
+import operator
+import pickle
 import re
 import sys
 from pathlib import Path
 
+import array_api_compat.cupy
 import numpy as np
 import pytest
 
 import call_walk
 import cunumpy as xp
+from cunumpy._call_forms import numpy_form
+from cunumpy._cupy_namespace._signatures import SIGNATURES
 
 # What NumPy has and CuPy lacks, as far as a call form is concerned. The names stand in docs/compatibility.md.
 REFUSED = {
@@ -206,3 +212,242 @@ def test_unchanged_functions_are_cupys_own():
     cupy = sys.modules["cupy"]
     for name in ("dot", "cumsum", "where", "bincount", "roll"):
         assert getattr(xp, name) is getattr(cupy, name)
+
+
+M = A > 0.6
+OUT_OF_THE_SHAPE = {
+    "sum": {"initial": 1.0},
+    "prod": {"initial": 1.0, "where": M},
+    "nansum": {"initial": 1.0},
+    "max": {"initial": 1.0},
+    "nanmin": {"initial": 1.0, "where": M},
+    "any": {"where": M},
+    "mean": {"where": M},
+    "nanmean": {"where": M},
+    "var": {"where": M},
+    "nanstd": {"where": M},
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1, 3), (2,)])
+@pytest.mark.parametrize("name", OUT_OF_THE_SHAPE)
+def test_out_is_not_broadcast_into(name, shape):
+    kwargs = {key: to_device(value) for key, value in OUT_OF_THE_SHAPE[name].items()}
+    out = xp.full(shape, 9.0)
+    with pytest.raises(ValueError):
+        lookup(name)(xp.asarray(A), axis=0, out=out, **kwargs)
+    assert (out == 9.0).all()
+    right = xp.zeros(3)
+    assert lookup(name)(xp.asarray(A), axis=0, out=right, **kwargs) is right
+    call_walk.assert_same(right.get(), getattr(np, name)(A, axis=0, out=np.zeros(3), **OUT_OF_THE_SHAPE[name]), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "shape"),
+    [
+        ("einsum", ("ij->j", A), (3,)),
+        ("fft.fft", (A,), (2, 3)),
+        ("vecdot", (A, A), (2,)),
+        ("clip", (A, None, None), (2, 3)),
+    ],
+)
+def test_out_of_another_kind_of_number_is_refused(name, args, shape):
+    out = xp.zeros(shape, dtype=np.int64)
+    with pytest.raises(TypeError, match="int64"):
+        lookup(name)(*map(to_device, args), out=out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("name", ["nanmean", "nanvar", "std", "nanstd"])
+def test_out_of_integers_is_refused_where_numpy_does(name):
+    with pytest.raises(TypeError):
+        getattr(np, name)(A, axis=0, out=np.zeros(3, int), where=M)
+    with pytest.raises(TypeError, match="int64"):
+        lookup(name)(xp.asarray(A), axis=0, out=xp.zeros(3, dtype=np.int64), where=xp.asarray(M))
+
+
+def test_outputs_of_einsum_and_transforms_have_the_results_shape():
+    for name, args in [("einsum", ("ij->j", A)), ("fft.fft", (A,))]:
+        with pytest.raises(ValueError, match=f"{name}: out must have the result's shape"):
+            lookup(name)(*map(to_device, args), out=xp.zeros((5, 2, 3), dtype=complex))
+        with pytest.raises(TypeError, match=f"{name}: out must be a CuPy array, got ndarray"):
+            lookup(name)(*map(to_device, args), out=np.zeros((2, 3), dtype=complex))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "nanmin"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_initial_may_be_the_result_of_another_reduction(name, dtype):
+    a, mask = (A * 8).astype(dtype), xp.asarray(M)
+    for value in (np.asarray(2.5), np.asarray(100)):
+        initial = xp.asarray(value)
+        call_walk.assert_same(
+            to_host(lookup(name)(xp.asarray(a), axis=0, initial=initial)),
+            getattr(np, name)(a, axis=0, initial=value),
+            name,
+        )
+        call_walk.assert_same(
+            to_host(lookup(name)(xp.asarray(a), axis=0, initial=initial, where=mask)),
+            getattr(np, name)(a, axis=0, initial=value, where=M),
+            name,
+        )
+    with pytest.raises(ValueError, match=f"{name}: initial must be a scalar"):
+        lookup(name)(xp.asarray(a), axis=0, initial=xp.ones(3))
+
+
+@pytest.mark.parametrize("where", [True, np.True_, False, np.False_, np._NoValue])
+@pytest.mark.parametrize("name", ["sum", "nanprod", "max", "any", "all", "mean", "nanmean", "std", "nanvar"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # means of nothing
+def test_where_that_is_no_array(name, where):
+    kwargs = {"initial": 1.0} if name == "max" else {}
+    expected = getattr(np, name)(A, axis=0, where=where, **kwargs)
+    call_walk.assert_same(to_host(lookup(name)(xp.asarray(A), axis=0, where=where, **kwargs)), expected, name, 1e-12)
+
+
+@pytest.mark.parametrize("shapes", [((3,), (2, 3)), ((1, 3), (2, 3)), ((2, 3), (3, 2)), ((), (3,))])
+@pytest.mark.parametrize("name", ["sum", "max", "any", "mean", "nanvar"])
+def test_where_does_not_enlarge_the_array(name, shapes):
+    array, mask = (np.ones(shape) for shape in shapes)
+    kwargs = {"initial": 1.0} if name == "max" else {}
+    with pytest.raises(ValueError):
+        getattr(np, name)(array, where=mask > 0, **kwargs)
+    with pytest.raises(ValueError, match=f"{name}: where of shape"):
+        lookup(name)(xp.asarray(array), where=xp.asarray(mask > 0), **kwargs)
+
+
+@pytest.mark.parametrize("name", ["mean", "nanmean", "std", "nanvar"])
+def test_many_float16_are_added_up_in_float32(name):
+    a = np.ones(70_000, np.float16)  # more than float16 can count
+    got = lookup(name)(xp.asarray(a), where=xp.ones(a.shape, bool))
+    assert got.dtype == np.float16
+    assert float(got) == (1.0 if name.endswith("mean") else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs"),
+    [
+        *[
+            (name, (A,), {"keepdims": np._NoValue})
+            for name in ("average", "nanmedian", "ptp", "argmax", "nanargmin", "sum")
+        ],
+        ("ptp", (A, 0, None, np._NoValue), {}),
+        ("diff", (A,), {"prepend": np._NoValue, "append": np._NoValue}),
+    ],
+)
+def test_numpys_mark_of_what_is_not_given_is_not_passed_on(name, args, kwargs):
+    """CuPy takes it for a true value; the stand-in, which is NumPy below, does not show that."""
+    seen = []
+
+    def native(a, axis=None, out=None, keepdims=False, prepend=None, append=None):
+        seen.append((axis, out, keepdims, prepend, append))
+
+    numpy_form(name, native, getattr(np, name), {})(*args, **kwargs)
+    assert not any(value is np._NoValue for value in seen[0])
+    assert lookup(name) is not getattr(sys.modules["cupy"], name)
+    call_walk.assert_same(
+        to_host(lookup(name)(*map(to_device, args), **kwargs)), getattr(np, name)(*args, **kwargs), name
+    )
+
+
+def test_lexsort_keeps_the_digits_of_keys_of_several_dtypes():
+    for keys in [
+        (np.array([1.0, 2.0]), np.array([2**53 + 1, 2**53])),
+        (np.array([2**63 + 1, 2**63], np.uint64), np.array([1, 1])),
+        (np.array([3, 1, 2, 1], np.int8), np.array([0.5, 0.5, 0.25, 0.5])),
+    ]:
+        assert xp.lexsort(tuple(map(xp.asarray, keys))).tolist() == np.lexsort(keys).tolist()
+    with pytest.raises(ValueError, match="lexsort: keys of several dtypes must be 1-D"):
+        xp.lexsort((xp.ones((2, 2)), xp.ones((2, 2), dtype=int)))
+
+
+def test_take_wraps_indices_around():
+    for indices in (np.array([7, -8, 2]), np.array([250], np.uint8)):
+        for axis in (None, 0, 1):
+            got = xp.take(xp.asarray(A), xp.asarray(indices), axis, mode="wrap")
+            np.testing.assert_array_equal(got.get(), np.take(A, indices, axis, mode="wrap"))
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [{"dtype": np.float32}, {"order": "F"}, {"subok": True}, {"casting": "unsafe", "dtype": np.int64}, {"where": M}],
+)
+@pytest.mark.parametrize("limits", [(0.5, 2.0), (None, 2.0), (0.5, None), (None, None)])
+def test_clip_takes_the_keywords_of_ufuncs(limits, kwargs):
+    out = np.full(A.shape, 9.0, kwargs.get("dtype"))
+    expected = np.clip(A, *limits, out=out, **kwargs)
+    device_out = xp.full(A.shape, 9.0, dtype=out.dtype)
+    got = xp.clip(xp.asarray(A), *limits, out=device_out, **{key: to_device(value) for key, value in kwargs.items()})
+    assert got is device_out
+    np.testing.assert_array_equal(got.get(), expected)
+
+
+def test_ufuncs_with_some_outputs():
+    a = xp.asarray(A)
+    for call in (lambda out: xp.modf(a, out=(None, out)), lambda out: xp.modf(a, None, out)):
+        fraction, whole = call(out := xp.zeros(A.shape))
+        assert whole is out
+        np.testing.assert_array_equal(out.get(), np.modf(A)[1])
+        np.testing.assert_array_equal(fraction.get(), np.modf(A)[0])
+    first, second = xp.modf(a, out := xp.zeros(A.shape))
+    assert first is out
+    assert second is not out
+
+
+def test_a_masked_ufunc_casts_as_asked():
+    out = np.add(A, 0.5, out=np.zeros(A.shape, int), where=M, casting="unsafe")
+    got = xp.add(xp.asarray(A), 0.5, out=xp.zeros(A.shape, dtype=int), where=xp.asarray(M), casting="unsafe")
+    np.testing.assert_array_equal(got.get(), out)
+
+
+def test_outputs_in_tuples():
+    a = xp.asarray(A)
+    for call, shape in [
+        (lambda out: xp.matmul(a, a.T, out=(out,)), (2, 2)),
+        (lambda out: xp.vecdot(a, a, out=(out,)), (2,)),
+        (lambda out: xp.add(a, 1.0, out=(out,)), (2, 3)),
+    ]:
+        assert call(out := xp.zeros(shape)) is out
+
+
+def test_broadcasting_with_scalars():
+    for got, expected in zip(xp.broadcast_arrays(xp.asarray(A), 1), np.broadcast_arrays(A, 1), strict=True):
+        np.testing.assert_array_equal(got.get(), expected)
+
+
+def is_of(library, name):
+    try:
+        return operator.attrgetter(name)(library) is lookup(name)
+    except AttributeError:
+        return False
+
+
+@pytest.mark.parametrize("name", [n for n in FUNCTIONS if xp.available(n)])
+def test_wrappers_can_be_pickled(name):
+    """So that they can be sent to other processes, as NumPy's functions can; CuPy's own are CuPy's matter."""
+    if not is_of(sys.modules["cupy"], name) and not is_of(array_api_compat.cupy, name):
+        assert pickle.loads(pickle.dumps(lookup(name))) is lookup(name)
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "any", "mean", "nanstd", "average", "argmax", "zeros", "reshape"])
+def test_signatures_shown_are_those_of_numpy(name):
+    assert [*inspect.signature(lookup(name)).parameters] == [
+        *inspect.signature(SIGNATURES.get(name, getattr(np, name))).parameters
+    ]
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signatures_that_numpy_tells_are_the_ones_written_down(name):
+    """Of the newest NumPy; its older releases don't tell them."""
+    try:
+        told = inspect.signature(getattr(np, name)).parameters
+    except ValueError:
+        assert np.lib.NumpyVersion(np.__version__) < "2.4.0"
+        return
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        ours = inspect.signature(SIGNATURES[name]).parameters
+        assert [*ours][1:] == [*told][1:]
+        assert [p.default for p in ours.values()] == [p.default for p in told.values()]
+
+
+def test_arange_takes_its_dtype_by_position():
+    for args in [(0, 3, 1, np.float32), (3, None, 1, np.int16)]:
+        call_walk.assert_same(to_host(xp.arange(*args)), np.arange(*args), "arange")

@@ -126,7 +126,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_OWN, *_installed_submodules(), *_toplevel.names(_backend.get_backend()), "__all__"})
+    return sorted({*_OWN, *_installed_submodules(), *_toplevel.listed(_backend.get_backend()), "__all__"})
 
 
 import sys as _sys

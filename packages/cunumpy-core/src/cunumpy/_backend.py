@@ -8,6 +8,7 @@ names per backend is told by `on_change`.
 
 from __future__ import annotations
 
+import os
 import sys
 from contextvars import ContextVar
 from threading import RLock
@@ -24,6 +25,7 @@ from cunumpy.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextvars import Token
     from types import ModuleType, TracebackType
     from typing import Literal, TypeAlias, TypeVar
 
@@ -39,6 +41,9 @@ _default: BackendType = "numpy"
 _split = False
 _switching = False  # the default is just being changed
 _listeners: list[Callable[[BackendType, bool], None]] = []
+
+if hasattr(os, "register_at_fork"):  # the lock of a thread that the child does not have would never be released there
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 # --- choices of a context ---------------------------------------------------------------------------------------------
@@ -96,6 +101,14 @@ def get_backend() -> BackendType:
     return _default
 
 
+def _open_choices() -> tuple[_Choice, ...]:
+    """Return the context's choices without those that were closed elsewhere, which would pile up."""
+    choices = _choices.get()
+    if any(choice.scope.closed for choice in choices):
+        choices = tuple(choice for choice in choices if not choice.scope.closed)
+    return choices
+
+
 def default_backend() -> BackendType:
     """Return the process's default backend, whatever scopes are open."""
     return _default
@@ -111,7 +124,8 @@ def on_change(callback: Callable[[BackendType, bool], None]) -> None:
     before the default changes, ``split`` is always announced as true first.
     """
     with lock:
-        _listeners.append(callback)
+        if callback not in _listeners:
+            _listeners.append(callback)
         callback(_default, _split or _switching)
 
 
@@ -166,13 +180,11 @@ def set_backend(backend: BackendType, *, strict: bool | None = None) -> None:
     'numpy'
     """
     name = effective(check_backend_name(backend, "set_backend"), strict, "set_backend")
-    choices = _choices.get()
-    for position in reversed(range(len(choices))):
-        if not choices[position].scope.closed:
-            choice = _Choice(name, choices[position].scope)
-            _refresh()  # readers must follow the context before the context says something else
-            _choices.set((*choices[:position], choice, *choices[position + 1 :]))
-            break
+    choices = _open_choices()
+    if choices:
+        choice = _Choice(name, choices[-1].scope)
+        _refresh()  # readers must follow the context before the context says something else
+        _choices.set((*choices[:-1], choice))
     else:
         with lock:
             if name != _default:
@@ -237,7 +249,7 @@ class use_backend:
     def __init__(self, backend: BackendType, *, strict: bool | None = None) -> None:
         self._backend = check_backend_name(backend, "use_backend")
         self._strict = strict
-        self._entered: list[_Scope] = []  # the scopes entered and not yet left, in order
+        self._entered: dict[_Scope, Token[tuple[_Choice, ...]]] = {}  # entered and not yet left, in order
 
     def __repr__(self) -> str:
         return f"use_backend({self._backend!r}, strict={self._strict!r})"
@@ -250,30 +262,40 @@ class use_backend:
         choice = _Choice(name, scope)
         if name != _default:
             _refresh()  # also when split is seen: somebody else's refresh may just be ending it
-        _choices.set((*_choices.get(), choice))
-        self._entered.append(scope)
+        self._entered[scope] = _choices.set((*_open_choices(), choice))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        choices = _choices.get()
+        choices = _open_choices()
         if choices and choices[-1].scope in self._entered:
-            self._entered.remove(choices[-1].scope)
+            self._leave(choices[-1].scope)
             _choices.set(choices[:-1])
             return
         self._exit_out_of_order(choices)
 
+    def _leave(self, scope: _Scope) -> None:
+        """Forget a scope, and end it where it was entered, if that is not here.
+
+        An asynchronous generator that was not used up is closed by the event loop in a copy of the context, so its
+        choice has to be given up in the context it was left in.
+        """
+        try:
+            _choices.reset(self._entered.pop(scope))
+        except ValueError:  # the token is of another context
+            scope.closed = True
+
     def _exit_out_of_order(self, choices: tuple[_Choice, ...]) -> None:
         for choice in reversed(choices):
             if choice.scope in self._entered:
-                self._entered.remove(choice.scope)
+                self._leave(choice.scope)
                 _choices.set(tuple(other for other in choices if other is not choice))
                 raise ScopeError(
                     f"use_backend({self._backend!r}): the scope was left while a scope entered later is still open. "
                     "It has been removed, the later one stays; leave scopes in the reverse order of entering."
                 )
         if self._entered:
-            self._entered.pop().closed = True
+            self._entered.popitem()[0].closed = True
         raise ScopeError(
             f"use_backend({self._backend!r}): the scope was left in another context (thread, task or generator) than "
             "it was entered in. It has been closed; enter and leave a scope in the same context."
@@ -300,10 +322,7 @@ def effective(name: BackendType, strict: bool | None, function: str) -> BackendT
     global _cupy_ready
     if name == "numpy" or _cupy_ready:
         return name
-    if cupy_available():
-        from cunumpy._namespaces import namespace
-
-        namespace("cupy")  # loaded before anything changes: importing it may fail
+    if cupy_available() and namespace_loads():  # loaded before anything changes
         _cupy_ready = True
         return name
     reason = cupy_unavailable_reason()
@@ -322,6 +341,20 @@ def effective(name: BackendType, strict: bool | None, function: str) -> BackendT
     return "numpy"
 
 
+def namespace_loads() -> bool:
+    """Load the namespace; a CuPy that lacks what it needs counts as one that can't be used."""
+    global _probe
+    from cunumpy._namespaces import namespace
+
+    try:
+        namespace("cupy")
+    except Exception as error:  # fails with anything: missing names of an old CuPy, missing libraries
+        with _probe_lock:
+            _probe = None, f"its namespace does not load, {type(error).__name__}: {error}"
+        return False
+    return True
+
+
 _REMEDY = (
     "Add CuPy for your CUDA version (uv add cupy-cuda12x, or uv add cupy-cuda13x) on a machine with an NVIDIA GPU and "
     "driver, or stay with the numpy backend."
@@ -332,9 +365,10 @@ def choose_from_environment() -> None:
     """Choose the default backend that ``CUNUMPY_BACKEND`` names; called once, when the package is imported."""
     name = check_backend_name(_environment.read("CUNUMPY_BACKEND"), "CUNUMPY_BACKEND")
     if name != "numpy":
-        global _default
         with lock:
-            _default = effective(name, None, "CUNUMPY_BACKEND")
+            name = effective(name, None, "CUNUMPY_BACKEND")
+            if name != _default:
+                _switch(name)
         _log("backend set to %s by CUNUMPY_BACKEND", _default)
 
 
@@ -418,15 +452,15 @@ def _look_for_cupy() -> tuple[ModuleType | None, str | None]:
         return None, f"{type(error).__name__}: {error}"
     except Exception as error:  # a broken CuPy fails with anything: missing libraries, drivers, versions
         return None, f"{type(error).__name__}: {error}"
-    _warn_of_old_cupy(getattr(cupy, "__version__", None))
+    _warn_of_old_cupy(str(getattr(cupy, "__version__", "")))
     return cupy, None
 
 
-def _warn_of_old_cupy(version: str | None) -> None:
+def _warn_of_old_cupy(version: str) -> None:
     from cunumpy._versions import MIN_CUPY_VERSION, cupy_version_supported
     from cunumpy.errors import CuNumpyWarning
 
-    if version is not None and not cupy_version_supported(version):
+    if version and not cupy_version_supported(version):
         warn(
             f"CuPy {version} is older than {MIN_CUPY_VERSION}, the oldest that CuNumpy is tested with; "
             f"upgrade it (uv add 'cupy-cuda12x>={MIN_CUPY_VERSION}').",
@@ -439,7 +473,6 @@ def _warn_of_old_cupy(version: str | None) -> None:
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the innermost line that is not CuNumpy's own."""
-    import os
     import warnings
 
     package = os.path.dirname(__file__) + os.sep

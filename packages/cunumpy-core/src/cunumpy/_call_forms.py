@@ -10,6 +10,8 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cunumpy.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -17,7 +19,16 @@ if TYPE_CHECKING:
 
     Handler = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any]
 
-__all__ = ["numpy_form", "standard_keywords"]
+__all__ = ["named", "numpy_form", "standard_keywords"]
+
+_NOT_GIVEN = np._NoValue  # NumPy's mark of arguments that were not given, which callers pass on
+
+
+def named(backend: str, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a wrapper under the name that the namespace has it by, so that it can be pickled."""
+    module, _, call.__name__ = f"cunumpy._{backend}_namespace.{name}".rpartition(".")
+    call.__module__, call.__qualname__ = module, call.__name__
+    return call
 
 
 def standard_keywords(
@@ -41,10 +52,31 @@ def standard_keywords(
     @functools.wraps(native)
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs and not extra.isdisjoint(kwargs):
-            return standard_function(backend, name)(*args, **kwargs)
+            standard = standard_function(backend, name)
+            args, kwargs = _by_name(standard, native, args, kwargs)
+            if backend == "numpy":
+                args = tuple(np.asarray(one) if isinstance(one, (list, tuple)) else one for one in args[:1]) + args[1:]
+            return standard(*args, **kwargs)
         return native(*args, **kwargs)
 
-    return call
+    return named(backend, name, call)
+
+
+def _by_name(
+    standard: Callable[..., Any], native: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Turn a call in the library's form into the standard's, which takes fewer arguments by position."""
+    if len(args) == 1:
+        return args, kwargs
+    import inspect
+
+    taken = sum(p.kind < p.VAR_POSITIONAL for p in inspect.signature(standard).parameters.values())
+    names = list(inspect.signature(native).parameters)
+    for name, value in zip(names[taken:], args[taken:], strict=False):
+        if name in kwargs:
+            raise ArgumentTypeError(f"{native.__name__}: got two values for the argument {name!r}.")
+        kwargs[name] = value
+    return args[:taken] or ((kwargs.pop(names[0]),) if names[0] in kwargs else ()), kwargs
 
 
 def standard_function(backend: str, name: str) -> Callable[..., Any]:
@@ -105,6 +137,10 @@ def numpy_form(
 
     @functools.wraps(native)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and any(value is _NOT_GIVEN for value in kwargs.values()):
+            kwargs = {keyword: value for keyword, value in kwargs.items() if value is not _NOT_GIVEN}
+        while args and args[-1] is _NOT_GIVEN:
+            args = args[:-1]
         if len(args) <= shared and (not kwargs or direct(kwargs)):
             return native(*args, **kwargs)
         given = args[:shared]

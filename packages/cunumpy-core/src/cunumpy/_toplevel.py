@@ -13,9 +13,11 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from cunumpy import _backend
 from cunumpy._namespaces import namespace
-from cunumpy.errors import MissingNameError
+from cunumpy.errors import ArgumentTypeError, MissingNameError
 
 if TYPE_CHECKING:
     from cunumpy._backend import BackendType
@@ -36,9 +38,10 @@ _split_class: type[ModuleType] | None = None
 
 def install(module: ModuleType, owned: frozenset[str]) -> None:
     """Fill the module and keep it in step with the backend; names in ``owned`` are the module's own."""
-    global _module, _owned
+    global _module, _owned, _written
     _module, _owned = module, owned
-    vars(_module).update(names("numpy"))
+    vars(_module).update(_different.get("numpy") or names("numpy"))  # the former if the package is being reloaded
+    _written = "numpy"
     _backend.on_change(_apply)
 
 
@@ -65,18 +68,26 @@ def names(backend: BackendType) -> dict[str, Any]:
     return _names[backend]
 
 
+def listed(backend: BackendType) -> set[str]:
+    """Return the public names of a backend for `dir`, with the submodules that NumPy loads when first used."""
+    found = set(names(backend))
+    if backend == "numpy":
+        found.update(name for name in dir(numpy) if not name.startswith("_"))
+    return found
+
+
 def _prepare_for_switches() -> type[ModuleType]:
     """Sort out what differs between the backends and return the class for split times."""
     global _split_class
     for name in ("fft", "polynomial", "random"):  # what NumPy loads lazily and CuPy has
         names("numpy")[name] = getattr(namespace("numpy"), name)
-    numpy, cupy = names("numpy"), names("cupy")
-    both = [name for name in numpy if name in cupy and numpy[name] is not cupy[name]]
-    _different["numpy"] = {name: numpy[name] for name in both}
-    _different["cupy"] = {name: cupy[name] for name in both}
+    host, device = names("numpy"), names("cupy")
+    both = [name for name in host if name in device and host[name] is not device[name]]
+    _different["numpy"] = {name: host[name] for name in both}
+    _different["cupy"] = {name: device[name] for name in both}
     _split_class = type("module", (ModuleType,), {name: _following_context(name) for name in both})
     vars(_module).update(_different["numpy"])
-    for name in numpy.keys() ^ cupy.keys():
+    for name in host.keys() ^ device.keys():
         vars(_module).pop(name, None)
     return _split_class
 
@@ -137,6 +148,8 @@ def available(name: str, backend: BackendType | None = None) -> bool:
     ------
     ArgumentError
         The backend's name is unknown.
+    ArgumentTypeError
+        The name is not a string.
 
     Examples
     --------
@@ -144,8 +157,10 @@ def available(name: str, backend: BackendType | None = None) -> bool:
     >>> xp.available("linalg.svd"), xp.available("linalg.sdv")
     (True, False)
     """
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"available: name must be a string, got {name!r} of type {type(name).__name__}.")
     which = _backend.get_backend() if backend is None else _backend.check_backend_name(backend, "available")
-    if which == "cupy" and not _backend.cupy_available():
+    if which == "cupy" and not (_backend.cupy_available() and _backend.namespace_loads()):
         return False
     value: Any = namespace(which)
     for part in name.split("."):

@@ -7,9 +7,10 @@ from typing import Any
 import cupy
 import numpy as np
 
-from cunumpy._call_forms import numpy_form, standard_keywords
+from cunumpy._call_forms import named, numpy_form, standard_keywords
 from cunumpy._cupy_namespace._arguments import STANDARD_KEYWORDS, handlers_for
 from cunumpy._cupy_namespace._creation import recorded
+from cunumpy._cupy_namespace._signatures import SIGNATURES
 from cunumpy._cupy_namespace._ufuncs import numpy_ufunc
 
 __all__ = ["adapt"]
@@ -32,18 +33,23 @@ def adapt(name: str, value: Any, reference: Any) -> Any:
     if isinstance(value, (type, cupy.ufunc)) or isinstance(reference, np.ufunc) or not callable(value):
         return value
     function = recorded(name, value)
+    reference = SIGNATURES.get(name, reference)
     if callable(reference) and reference is not value and _differs(value, reference):
         function = numpy_form(name, function, reference, handlers_for(name))
     if name in STANDARD_KEYWORDS:
         function = standard_keywords("cupy", name, function, STANDARD_KEYWORDS[name])
-    return function
+    return value if function is value else named("cupy", name, function)
 
 
 def _differs(value: Any, reference: Any) -> bool:
-    """Tell whether the two signatures name other parameters; both unknown counts as no difference."""
+    """Tell whether the two signatures name other parameters; both unknown counts as no difference.
+
+    NumPy's mark of what is not given, among its defaults, is a difference: CuPy takes it for a true value.
+    """
     import inspect
 
     try:
-        return list(inspect.signature(value).parameters) != list(inspect.signature(reference).parameters)
+        ours, theirs = inspect.signature(reference).parameters, inspect.signature(value).parameters
     except (TypeError, ValueError):
         return False
+    return list(ours) != list(theirs) or any(p.default is np._NoValue for p in ours.values())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import cupy
 
+from cunumpy._cupy_namespace._outputs import into
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -70,11 +71,9 @@ def _only(keyword: str, *allowed: object) -> Handler:
 
 
 def _out(name: str, proceed: Proceed, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> Any:
-    result = proceed(*args, **kwargs)
-    if value is None:
-        return result
-    value[...] = result
-    return value
+    if isinstance(value, tuple):  # as NumPy's ufuncs, of which its transforms are some, also take it
+        (value,) = value
+    return into(name, value, proceed(*args, **kwargs), "safe" if name == "einsum" else "same_kind")
 
 
 # CuPy's one sorting algorithm is stable, which serves every wish but the order of fields.

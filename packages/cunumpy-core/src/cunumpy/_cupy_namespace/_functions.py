@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from cunumpy._call_forms import standard_function
+from cunumpy._call_forms import named, standard_function
 from cunumpy._cupy_namespace._ufuncs import numpy_ufunc
 from cunumpy._numpy_namespace import finfo, iinfo
 from cunumpy.errors import ArgumentError, ArgumentTypeError
@@ -42,8 +42,8 @@ _NOT_GIVEN = np._NoValue
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    """Broadcast arrays against each other, as a tuple; see `cupy.broadcast_arrays`."""
-    return tuple(cupy.broadcast_arrays(*args))
+    """Broadcast arrays and scalars against each other, as a tuple; see `cupy.broadcast_arrays`."""
+    return tuple(cupy.broadcast_arrays(*map(_scalar_to_array, args)))
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
@@ -61,7 +61,7 @@ def _integers_stay(name: str) -> Any:
             return x.copy()  # as NumPy does since 2.1; CuPy gives floating point
         return general(x, *args, **kwargs)
 
-    return rounding
+    return named("cupy", name, rounding)
 
 
 ceil = _integers_stay("ceil")
@@ -78,8 +78,12 @@ def clip(
     *,
     min: Any = _NOT_GIVEN,
     max: Any = _NOT_GIVEN,
+    **kwargs: Any,
 ) -> Any:
-    """Limit values to an interval, whose ends may be None; see `cupy.clip`."""
+    """Limit values to an interval, whose ends may be None; see `cupy.clip`.
+
+    The keywords of a ufunc (``where``, ``dtype``, ``casting``, ``order``, ``subok``) are served as in `numpy.clip`.
+    """
     if a_min is _NOT_GIVEN and a_max is _NOT_GIVEN:
         a_min = None if min is _NOT_GIVEN else min
         a_max = None if max is _NOT_GIVEN else max
@@ -87,9 +91,25 @@ def clip(
         raise ArgumentError("clip: a_min, a_max and min, max mean the same; give one pair.")
     elif a_min is _NOT_GIVEN or a_max is _NOT_GIVEN:
         raise ArgumentTypeError("clip: a_min and a_max belong together; give both (None for no limit), or min=, max=.")
-    if a_min is None and a_max is None:
-        return cupy.array(a) if out is None else _into(out, a)
-    return cupy.clip(a, a_min, a_max, out)
+    if kwargs:
+        return _clip_as_ufunc(a, a_min, a_max, out, kwargs)
+    if a_min is not None or a_max is not None:
+        return cupy.clip(a, a_min, a_max, out)
+    if out is None:
+        return cupy.array(a)
+    cupy.copyto(out, a)
+    return out
+
+
+def _clip_as_ufunc(a: Any, a_min: Any, a_max: Any, out: Any, kwargs: dict[str, Any]) -> Any:
+    if a_max is None:
+        return _positive(a, out=out, **kwargs) if a_min is None else _maximum(a, a_min, out=out, **kwargs)
+    if a_min is not None:  # every element, so that where= is of use once, with the elements that out keeps
+        a = _maximum(a, a_min, **{name: kwargs[name] for name in ("dtype", "casting") if name in kwargs})
+    return _minimum(a, a_max, out=out, **kwargs)
+
+
+_maximum, _minimum, _positive = (numpy_ufunc(name, getattr(cupy, name)) for name in ("maximum", "minimum", "positive"))
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -140,7 +160,10 @@ def isin(
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """Sort indirectly by several keys, the last one first; see `cupy.lexsort`."""
     if not isinstance(keys, cupy.ndarray):
-        keys = cupy.stack(tuple(keys))
+        keys = tuple(keys)
+        if len({getattr(key, "dtype", None) for key in keys}) > 1:
+            return _lexsort_in_turn(keys, axis)
+        keys = cupy.stack(keys)
     if keys.ndim == 1:  # one key per element of a single 0-d sort
         return cupy.lexsort(keys)
     if keys.ndim == 2 and axis in (-1, 0):
@@ -151,8 +174,20 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     )
 
 
+def _lexsort_in_turn(keys: tuple[Any, ...], axis: int) -> Any:
+    """Sort by one key after the other: in one array the keys would have one dtype, and large integers lose digits."""
+    if any(key.ndim != 1 for key in keys) or axis not in (-1, 0):
+        raise ArgumentError(f"lexsort: keys of several dtypes must be 1-D, got {[key.shape for key in keys]}, {axis=}.")
+    order = cupy.argsort(keys[0])
+    for key in keys[1:]:
+        order = order[cupy.argsort(key[order])]  # stable, so equal elements keep the order so far
+    return order
+
+
 def matmul(x1: Any, x2: Any, /, out: Any = None, *, subok: bool = True, **kwargs: Any) -> Any:
     """Matrix product; see `cupy.matmul`."""
+    if isinstance(out, tuple):
+        (out,) = out
     return cupy.matmul(x1, x2, **kwargs) if out is None else cupy.matmul(x1, x2, out=out, **kwargs)
 
 
@@ -167,9 +202,12 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str | No
     CuPy's indices wrap around. ``mode="clip"`` is served by limiting them first; ``mode="raise"`` would need a read of
     the indices and is refused.
     """
+    n = a.size if axis is None else a.shape[axis]
+    library = cupy if isinstance(indices, cupy.ndarray) else np
     if mode == "clip":
-        n = a.size if axis is None else a.shape[axis]
-        indices = cupy.clip(indices, 0, n - 1) if isinstance(indices, cupy.ndarray) else np.clip(indices, 0, n - 1)
+        indices = library.clip(indices, 0, n - 1)
+    elif mode == "wrap" and n > 0:
+        indices = library.remainder(indices, n)
     elif mode not in (None, "wrap"):
         raise ArgumentError(
             f"take: mode must be 'wrap' or 'clip' on the CuPy backend, which checks no bounds; got {mode!r}."
@@ -204,7 +242,12 @@ def vecdot(
     result = standard_function("cupy", "vecdot")(x1, x2, axis=axis)
     if keepdims:
         result = cupy.expand_dims(result, axis)
-    return result if out is None else _into(out[0] if isinstance(out, tuple) else out, result)
+    if isinstance(out, tuple):
+        (out,) = out
+    if out is None:
+        return result
+    cupy.copyto(out, result, casting=casting)  # may be broadcast, as by every ufunc
+    return out
 
 
 def _bools_to_float(x: Any) -> Any:
@@ -215,8 +258,3 @@ def _bools_to_float(x: Any) -> Any:
 def _scalar_to_array(value: Any) -> Any:
     """Return a Python or NumPy scalar as a 0-d device array, anything else as it is."""
     return cupy.asarray(value) if isinstance(value, (bool, int, float, complex, np.generic)) else value
-
-
-def _into(out: Any, result: Any) -> Any:
-    out[...] = result
-    return out

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 
+from cunumpy._call_forms import named
+from cunumpy._cupy_namespace._outputs import into
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -31,13 +33,13 @@ def _sum_like(name: str, identity: int, combine: str) -> Callable[..., Any]:
         initial: Any = _NOT_GIVEN,
         where: Any = True,
     ) -> Any:
-        if where is not True:
+        if _selects(where):
             a = _masked(name, a, where, identity)
         keepdims = keepdims is not _NOT_GIVEN and bool(keepdims)
         if initial is _NOT_GIVEN:
             return native(a, axis, dtype, out, keepdims)
         result = native(a, axis, dtype, None, keepdims)
-        return _combined(combine, result, initial, out)
+        return _combined(name, combine, result, initial, out)
 
     return reduce
 
@@ -55,7 +57,7 @@ def _extremum(name: str, combine: str) -> Callable[..., Any]:
         where: Any = True,
     ) -> Any:
         keepdims = keepdims is not _NOT_GIVEN and bool(keepdims)
-        if where is not True:
+        if _selects(where):
             if initial is _NOT_GIVEN:
                 raise ArgumentError(f"{name}: has no identity, so where= needs initial= as well.")
             a = _masked(name, a, where, initial)
@@ -63,8 +65,9 @@ def _extremum(name: str, combine: str) -> Callable[..., Any]:
             return native(a, axis, out, keepdims)
         if a.size == 0:  # CuPy refuses to reduce nothing, also when initial says what that gives
             shape = np.empty(a.shape, np.bool_).any(axis=axis, keepdims=keepdims).shape
-            return _combined(combine, cupy.full(shape, initial, a.dtype), initial, out)
-        return _combined(combine, native(a, axis, None, keepdims), initial, out)
+            value = cupy.asarray(_scalar(name, initial, a.dtype))
+            return into(name, out, cupy.broadcast_to(value, shape).copy(), "unsafe")
+        return _combined(name, combine, native(a, axis, None, keepdims), initial, out)
 
     return reduce
 
@@ -74,7 +77,7 @@ def _truth(name: str, identity: bool) -> Callable[..., Any]:
 
     @functools.wraps(native)
     def reduce(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-        if where is not True:
+        if _selects(where):
             a = _masked(name, a != 0, where, identity)
         return native(a, axis, out, keepdims is not _NOT_GIVEN and bool(keepdims))
 
@@ -89,11 +92,11 @@ def _mean(name: str) -> Callable[..., Any]:
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
     ) -> Any:
         keepdims = keepdims is not _NOT_GIVEN and bool(keepdims)
-        if where is True:
+        if not _selects(where):
             return native(a, axis, dtype, out, keepdims)
-        selected = _selection(name, a, where)
-        result = _weighted_mean(a, selected, axis, _float_dtype(a, dtype), keepdims)
-        return result if out is None else _into(out, result)
+        kind = _float_dtype(a, dtype)
+        result = _weighted_mean(a, _selection(name, a, where), axis, _working_dtype(kind), keepdims)
+        return into(name, out, result.astype(kind, copy=False), "same_kind" if name == "nanmean" else "unsafe")
 
     return reduce
 
@@ -121,35 +124,55 @@ def _spread(name: str) -> Callable[..., Any]:
                     f"{name}: ddof and correction mean the same, give one; got {ddof} and {correction}."
                 )
             ddof = correction
-        if where is True and mean is _NOT_GIVEN:
+        if not _selects(where) and mean is _NOT_GIVEN:
             return native(a, axis, dtype, out, ddof, keepdims)
-        selected = _selection(name, a, where)
+        selected = _selection(name, a, where if _selects(where) else True)
         kind = _float_dtype(a, dtype)
+        work = _working_dtype(kind)
         if mean is _NOT_GIVEN:
-            mean = _weighted_mean(a, selected, axis, kind, True)
+            mean = _weighted_mean(a, selected, axis, work, True)
         distance = cupy.where(selected, cupy.abs(a - mean), 0) ** 2
         count = cupy.maximum(cupy.sum(selected, axis, keepdims=keepdims) - ddof, 0)
-        real = kind.type(0).real.dtype
-        result = cupy.sum(distance, axis, real, keepdims=keepdims) / count
-        result = (cupy.sqrt(result) if name.endswith("std") else result).astype(real)
-        return result if out is None else _into(out, result)
+        result = cupy.sum(distance, axis, work.type(0).real.dtype, keepdims=keepdims) / count
+        result = (cupy.sqrt(result) if name.endswith("std") else result).astype(kind.type(0).real.dtype)
+        return into(name, out, result, "unsafe" if name == "var" else "same_kind")
 
     return reduce
 
 
+def _selects(where: Any) -> bool:
+    """Tell whether ``where`` leaves any element out; the marks of "all of them" are many."""
+    return not (where is _NOT_GIVEN or (isinstance(where, (bool, np.bool_)) and bool(where)))
+
+
 def _masked(name: str, a: Any, where: Any, neutral: Any) -> Any:
-    return cupy.where(_check_mask(name, where), a, a.dtype.type(neutral))
+    return cupy.where(_mask(name, where, a.shape), a, _scalar(name, neutral, a.dtype))
 
 
-def _check_mask(name: str, where: Any) -> Any:
-    if isinstance(where, (bool, np.bool_)) or (isinstance(where, cupy.ndarray) and where.dtype == bool):
-        return where
-    raise ArgumentTypeError(f"{name}: where must be a bool or a CuPy array of bools, got {type(where).__name__}.")
+def _mask(name: str, where: Any, shape: tuple[int, ...]) -> Any:
+    """Return the mask in the array's shape, to which it may be broadcast, but not the array to the mask's."""
+    if isinstance(where, (bool, np.bool_)):
+        return cupy.full(shape, bool(where))
+    if not isinstance(where, cupy.ndarray) or where.dtype != bool:
+        raise ArgumentTypeError(f"{name}: where must be a bool or a CuPy array of bools, got {type(where).__name__}.")
+    pairs = zip(where.shape[::-1], shape[::-1], strict=False)
+    if where.ndim > len(shape) or any(n not in (1, m) for n, m in pairs):
+        raise ArgumentError(f"{name}: where of shape {where.shape} does not broadcast to the array's shape {shape}.")
+    return cupy.broadcast_to(where, shape)
+
+
+def _scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return ``initial`` in the dtype of the result; it may be a 0-d device array, the result of another reduction."""
+    if not isinstance(value, cupy.ndarray):
+        return dtype.type(value)
+    if value.ndim:
+        raise ArgumentError(f"{name}: initial must be a scalar, got an array of shape {value.shape}.")
+    return value.astype(dtype)
 
 
 def _selection(name: str, a: Any, where: Any) -> Any:
     """Return the elements that count, as bools of a's shape; the nan-functions leave NaN out."""
-    selected = cupy.broadcast_to(cupy.asarray(_check_mask(name, where)), a.shape)
+    selected = _mask(name, where, a.shape)
     return selected & ~cupy.isnan(a) if name.startswith("nan") else selected
 
 
@@ -162,17 +185,17 @@ def _float_dtype(a: Any, dtype: Any) -> np.dtype[Any]:
     return np.dtype(dtype if dtype is not None else a.dtype if a.dtype.kind in "fc" else np.float64)
 
 
-def _combined(combine: str, result: Any, initial: Any, out: Any) -> Any:
-    result = getattr(cupy, combine)(result, result.dtype.type(initial))
-    return result if out is None else _into(out, result)
+def _working_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype to add up in: as in NumPy's mean, not float16, which ends at 65504."""
+    return np.result_type(kind, np.float32)
 
 
-def _into(out: Any, result: Any) -> Any:
-    out[...] = result
-    return out
+def _combined(name: str, combine: str, result: Any, initial: Any, out: Any) -> Any:
+    result = getattr(cupy, combine)(result, _scalar(name, initial, result.dtype))
+    return into(name, out, result, "unsafe")
 
 
-REDUCTIONS: dict[str, Callable[..., Any]] = {
+_ALL: dict[str, Callable[..., Any]] = {
     "sum": _sum_like("sum", 0, "add"),
     "nansum": _sum_like("nansum", 0, "add"),
     "prod": _sum_like("prod", 1, "multiply"),
@@ -192,3 +215,8 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     "std": _spread("std"),
     "nanstd": _spread("nanstd"),
 }
+
+for _function in _ALL.values():
+    del _function.__wrapped__  # type: ignore[attr-defined]  # whose signature help() would show, CuPy's
+
+REDUCTIONS = {name: named("cupy", name, function) for name, function in _ALL.items()}

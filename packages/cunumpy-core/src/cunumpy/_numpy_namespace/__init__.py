@@ -20,7 +20,12 @@ for _name in ("sort", "argsort"):
     globals()[_name] = _standard_keywords("numpy", _name, getattr(_numpy, _name), ("descending",))
 
 if _numpy.lib.NumpyVersion(_numpy.__version__) < "2.1.0":
-    for _name, _keywords in {"clip": ("min", "max"), "from_dlpack": ("device", "copy"), "reshape": ("copy",)}.items():
+    for _name, _keywords in {
+        "astype": ("device",),
+        "clip": ("min", "max"),
+        "from_dlpack": ("device", "copy"),
+        "reshape": ("copy", "shape"),
+    }.items():
         globals()[_name] = _standard_keywords("numpy", _name, getattr(_numpy, _name), _keywords)
 
 
