@@ -115,6 +115,20 @@ class TestFallback:
         process = run("import cunumpy as xp; xp.set_backend('cupy')", PYTHONPATH=str(tmp_path))
         assert "OSError: libcuda.so.1 is missing" in process.stderr
 
+    @pytest.mark.parametrize("version", ["'9.0.0'", "'14.1.0'", "14", "None", "'banana'"])
+    def test_a_cupy_without_what_is_needed_is_a_reason(self, tmp_path, version):
+        (tmp_path / "cupy.py").write_text(f"__version__ = {version}\ndef is_available(): return True\n")
+        code = (
+            "import cunumpy as xp\nassert not xp.available('sum', 'cupy')\nxp.set_backend('cupy')\n"
+            "assert not xp.cupy_available()\nprint(xp.get_backend(), xp.sum(xp.ones(2)))"
+        )
+        process = run(code, PYTHONPATH=str(tmp_path))
+        assert process.stdout == "numpy 2.0\n", process.stderr
+        assert "BackendFallbackWarning: set_backend" in process.stderr
+        assert "its namespace does not load, ImportError: cannot import name" in process.stderr
+        process = run(SHOW, PYTHONPATH=str(tmp_path), CUNUMPY_BACKEND="cupy", CUNUMPY_STRICT="1")
+        assert "BackendUnavailableError: CUNUMPY_BACKEND" in process.stderr
+
     def test_no_device_is_a_reason(self, tmp_path):
         (tmp_path / "cupy.py").write_text("def is_available(): return False\n")
         process = run("import cunumpy as xp; xp.set_backend('cupy')", PYTHONPATH=str(tmp_path))

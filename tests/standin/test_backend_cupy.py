@@ -3,7 +3,10 @@
 import asyncio
 import contextvars
 import gc
+import importlib
+import os
 import random
+import signal
 import sys
 import threading
 import types
@@ -100,6 +103,21 @@ class TestSwitching:
         with pytest.raises(errors.BackendUnavailableError, match="no driver"):
             xp.set_backend("cupy", strict=True)
         assert active() == "numpy"
+
+    @pytest.mark.parametrize("backend", ["numpy", "cupy"])
+    def test_reloading_the_package_keeps_the_backend(self, backend, monkeypatch):
+        monkeypatch.setenv("CUNUMPY_BACKEND", backend)
+        xp.set_backend(backend)
+        listeners = len(_backend._listeners)
+        assert importlib.reload(xp) is xp
+        assert active() == backend
+        assert hasattr(xp, "insert") is (backend == "numpy")
+        assert len(_backend._listeners) == listeners
+
+    def test_reloading_follows_the_environment(self, monkeypatch):
+        monkeypatch.setenv("CUNUMPY_BACKEND", "cupy")
+        importlib.reload(xp)
+        assert active() == "cupy"
 
 
 class TestScopes:
@@ -267,6 +285,80 @@ class TestIsolation:
             iterator.close()
         assert context.run(active) == "numpy"
         assert active() == "numpy"
+
+    def test_an_asynchronous_generator_that_is_not_used_up(self):
+        """The event loop closes it in a copy of the context."""
+
+        async def numbers():
+            with xp.use_backend("cupy"):
+                for n in range(3):
+                    yield n
+
+        async def main():
+            async for _ in numbers():
+                break
+            gc.collect()
+            for _ in range(3):
+                await asyncio.sleep(0)
+            return active()
+
+        assert asyncio.run(main()) == "numpy"
+
+    def test_left_in_a_copy_of_the_context(self):
+        scope = xp.use_backend("cupy")
+
+        def main():
+            scope.__enter__()
+            contextvars.copy_context().run(scope.__exit__, None, None, None)
+            return active()
+
+        assert contextvars.copy_context().run(main) == "numpy"
+
+    def test_scopes_that_were_closed_elsewhere_are_dropped(self):
+        def main():
+            for _ in range(3):
+                closed = xp.use_backend("cupy")
+                closed.__enter__()
+                with pytest.raises(errors.ScopeError, match="another context"):
+                    contextvars.Context().run(closed.__exit__, None, None, None)
+            with xp.use_backend("cupy"):
+                assert len(_backend._choices.get()) == 1
+            outer, closed = xp.use_backend("cupy"), xp.use_backend("cupy")
+            outer.__enter__()
+            closed.__enter__()
+            with pytest.raises(errors.ScopeError, match="another context"):
+                contextvars.Context().run(closed.__exit__, None, None, None)
+            outer.__exit__(None, None, None)  # in order: the later one is closed
+            return active()
+
+        assert contextvars.copy_context().run(main) == "numpy"
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python 3.12 and later on forks beside threads
+    def test_a_fork_while_other_threads_switch(self):
+        stop = threading.Event()
+
+        def switch():
+            while not stop.is_set():
+                with xp.use_backend("cupy"):
+                    pass
+
+        threads = [threading.Thread(target=switch) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        ends = []
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # ends a child that waits for a lock
+                xp.set_backend("cupy")
+                with xp.use_backend("numpy"):
+                    os._exit(xp.get_backend() != "numpy")
+            ends.append(os.waitpid(child, 0)[1])
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert ends == [0] * 10
 
     def test_stress(self):
         """Threads, tasks and generators with nested scopes while the default flips: never a wrong read."""
