@@ -61,7 +61,7 @@ def to_host(value):
 
 def test_names_that_are_missing():
     missing = {name for name in FUNCTIONS if not xp.available(name)}
-    assert missing - NAMES_THE_STAND_IN_LACKS == NAMES_CUPY_LACKS
+    assert missing - NAMES_THE_STAND_IN_LACKS == NAMES_CUPY_LACKS & FUNCTIONS.keys()
     documented = Path(__file__).parents[2].joinpath("docs/compatibility.md").read_text()
     for name in NAMES_CUPY_LACKS:
         assert re.search(rf"`{re.escape(name)}`", documented), name
