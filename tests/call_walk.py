@@ -61,6 +61,7 @@ _BASES: dict[str, list[tuple[Any, ...]]] = {
     "ravel_multi_index": [((np.array([0, 2]), np.array([1, 1])), (3, 3))],
     "rollaxis": [(_MATRIX, 1), (_MATRIX, 1, 0)],
     "row_stack": [([_VECTOR, _VECTOR],)],
+    "take_along_axis": [(_MATRIX, np.array([[0, 1, 2]]), 0)],
     "swapaxes": [(_MATRIX, 0, 1)],
     "typename": [("d",)],
     "unpackbits": [(np.array([[2], [7]], np.uint8),)],

@@ -6,8 +6,11 @@ one rule: a call with a keyword that only the standard has goes to array-api-com
 
 from __future__ import annotations
 
+from functools import wraps as _wraps
+
 import numpy as _numpy
 
+from cunumpy._call_forms import named as _named
 from cunumpy._call_forms import standard_keywords as _standard_keywords
 
 # The names NumPy holds already. Its lazy submodules come by `__getattr__`: loading them all would double the cost.
@@ -27,6 +30,14 @@ if _numpy.lib.NumpyVersion(_numpy.__version__) < "2.1.0":
         "reshape": ("copy", "shape"),
     }.items():
         globals()[_name] = _standard_keywords("numpy", _name, getattr(_numpy, _name), _keywords)
+
+if _numpy.lib.NumpyVersion(_numpy.__version__) < "2.3.0":
+
+    @_wraps(_numpy.take_along_axis)
+    def take_along_axis(arr: object, indices: object, axis: int | None = -1) -> object:
+        return _numpy.take_along_axis(arr, indices, axis)  # type: ignore[arg-type]
+
+    _named("numpy", "take_along_axis", take_along_axis)
 
 
 def finfo(dtype: object) -> object:
