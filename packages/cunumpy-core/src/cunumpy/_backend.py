@@ -15,6 +15,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from cunumpy import _environment
+from cunumpy._call_sites import warn
 from cunumpy.errors import (
     ArgumentError,
     BackendFallbackWarning,
@@ -469,17 +470,6 @@ def _warn_of_old_cupy(version: str) -> None:
 
 
 # --- small helpers ----------------------------------------------------------------------------------------------------
-
-
-def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the innermost line that is not CuNumpy's own."""
-    import warnings
-
-    package = os.path.dirname(__file__) + os.sep
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(package):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
 
 
 def _log(message: str, *arguments: object) -> None:

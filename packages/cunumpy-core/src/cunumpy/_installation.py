@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from cunumpy._call_sites import warn
 from cunumpy.errors import REMEDY_FOR_OLDER, InstallationWarning, MissingNameError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -75,8 +76,6 @@ def warn_of_older(folders: Iterable[str]) -> None:
     """Warn if an older ``cunumpy`` is installed in the same places."""
     versions = older_versions(folders)
     if versions:
-        from cunumpy._backend import warn
-
         warn(
             f"cunumpy {' and '.join(versions)}, an older package of one distribution, is installed beside "
             f"cunumpy-core, and files of both are mixed. {REMEDY_FOR_OLDER}",

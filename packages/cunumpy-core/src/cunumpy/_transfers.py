@@ -15,7 +15,6 @@ by ``import cunumpy`` and therefore imports next to nothing.
 
 from __future__ import annotations
 
-import os
 import sys
 from _thread import allocate_lock, get_ident
 from contextvars import ContextVar
@@ -23,17 +22,17 @@ from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from cunumpy._call_sites import call_site
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import FrameType, TracebackType
+    from types import TracebackType
     from typing import Any
 
     from cunumpy.profiling._events import Region, TransferEvent
 
 KINDS = ("to_host", "to_device", "kernel_conversion", "fallback", "device_copy", "sync")
 """Kinds of event, in the order in which reports name them."""
-
-UNKNOWN_PLACE = "<unknown>"
 
 
 class Scope:
@@ -252,41 +251,3 @@ def _current_device() -> int | None:
         return int(cupy.cuda.runtime.getDevice())
     except Exception:  # no driver, or CuPy is still being imported
         return None
-
-
-# Call sites: what each source file is shown as, "" for files that are not the user's.
-_places: dict[str, str] = {}
-_LIBRARIES = ("cunumpy", "numpy", "scipy", "cupy", "cupyx", "cupy_backends", "array_api_compat")
-_STANDARD_LIBRARY = os.path.normcase(os.path.dirname(os.__file__))
-_PLUMBING_FILES = tuple(os.path.join(_STANDARD_LIBRARY, n) for n in ("contextlib.py", "functools.py", "threading.py"))
-_PLUMBING_FOLDERS = tuple(os.path.join(_STANDARD_LIBRARY, n) for n in ("asyncio", "concurrent", "multiprocessing"))
-
-
-def call_site() -> str:
-    """Give the innermost stack frame that is the user's, as ``file:line``."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        place = _places.get(filename)
-        if place is None:
-            place = _places[filename] = _place(filename)
-        if place:
-            return f"{place}:{frame.f_lineno}"
-        frame = frame.f_back
-    return UNKNOWN_PLACE
-
-
-def _place(filename: str) -> str:
-    if filename.startswith("<"):
-        return "" if filename.startswith(("<frozen ", "<__array_function__")) else filename
-    path = os.path.abspath(filename)
-    folders = [*_PLUMBING_FOLDERS]
-    for name in _LIBRARIES:
-        folders += getattr(sys.modules.get(name), "__path__", ())
-    compared = os.path.normcase(path)
-    # The separator keeps a package whose name merely begins like ours, cunumpy_plugin, the user's.
-    if compared in _PLUMBING_FILES or compared.startswith(
-        tuple(os.path.join(os.path.normcase(os.path.abspath(folder)), "") for folder in folders)
-    ):
-        return ""
-    return path

@@ -182,13 +182,12 @@ def require_version(minimum: str) -> None:
     installed = version()
     present = version_key(installed)
     if installed == UNKNOWN_VERSION or present is None:
-        import warnings
+        from cunumpy._call_sites import warn
 
-        warnings.warn(
+        warn(
             f"require_version: whether cunumpy-core is at least {minimum.strip()} is not known, because its version is "
             f"{installed!r} (a source tree that is not installed)",
             InstallationWarning,
-            stacklevel=2,
         )
     elif _public(present) < _public(needed):
         raise MissingPackageError(

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from cunumpy import _transfers
+from cunumpy._call_sites import call_site
 from cunumpy._scoped_calls import scoped
 from cunumpy.errors import ArgumentTypeError, TransferError
 from cunumpy.profiling._counter import TransferCounter
@@ -44,7 +45,7 @@ class RuleScope(_transfers.Scope):
         super().__init__(self)
         self.rule = rule
         self.syncs = syncs
-        self.place = _transfers.call_site()
+        self.place = call_site()
 
     def verdict(self, kind: str, implicit: bool) -> str | None:
         if self.rule == "allow":

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from cunumpy import _transfers
+from cunumpy._call_sites import call_site
 from cunumpy._scoped_calls import scoped_per_call
 from cunumpy.errors import ArgumentError, ArgumentTypeError, TransferError
 from cunumpy.profiling._blocks import Block, CountScope
@@ -35,7 +36,7 @@ class _PhaseScope(CountScope):
         self.budget = budget
         self.name = name
         self.counting = counting
-        self.where = _transfers.call_site()
+        self.where = call_site()
         self.started = perf_counter()
 
     def receive(self, event: TransferEvent) -> None:

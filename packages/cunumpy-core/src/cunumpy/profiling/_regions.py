@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from cunumpy import _backend, _transfers
+from cunumpy._call_sites import call_site
 from cunumpy._scoped_calls import scoped
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.profiling._events import Region
@@ -114,7 +115,7 @@ class nvtx_range(AbstractContextManager["nvtx_range"]):
                 nvtx.RangePush(self.name)
             else:
                 nvtx.RangePush(self.name, id_color=int(self.color))
-        where = _transfers.call_site() if _transfers.watching() else None
+        where = call_site() if _transfers.watching() else None
         self._entries.append((get_ident(), (nvtx, perf_counter(), where)))
         return self
 
@@ -348,7 +349,7 @@ class timed_region(AbstractContextManager[Timing]):
         nvtx = _nvtx()
         if nvtx is not None:
             nvtx.RangePush(self.name)
-        where = _transfers.call_site() if _transfers.watching() else None
+        where = call_site() if _transfers.watching() else None
         self._entries.append((get_ident(), _Pass(timing, nvtx, where, event, perf_counter())))
         return timing
 
