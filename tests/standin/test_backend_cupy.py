@@ -65,6 +65,11 @@ class TestSwitching:
         assert xp.available("insert", "numpy")
         assert not xp.available("insert")
 
+    def test_what_the_library_says_of_a_missing_name_is_passed_on(self):
+        xp.set_backend("cupy")
+        with pytest.raises(AttributeError, match=r"'polyfit' on the cupy backend: CuPy has it, but the stand-in"):
+            _ = xp.polyfit
+
     def test_shared_names(self):
         before = xp.float64, xp.pi, xp.newaxis
         xp.set_backend("cupy")

@@ -173,6 +173,10 @@ def available(name: str, backend: BackendType | None = None) -> bool:
 def _explanation(name: str, backend: BackendType, library_says: str) -> str:
     title = {"numpy": "NumPy", "cupy": "CuPy"}
     text = f"module 'cunumpy' has no attribute {name!r} on the {backend} backend"
+    # A library that says more than that the name is missing knows best: `np.float_ was removed ...`.
+    more = library_says.removeprefix(f"module {backend!r} has no attribute {name!r}").lstrip(" :.;,")
+    if more:
+        return f"{text}: {more}"
     import sys
 
     other: BackendType = "cupy" if backend == "numpy" else "numpy"
@@ -187,8 +191,6 @@ def _explanation(name: str, backend: BackendType, library_says: str) -> str:
         loaded = sys.modules.get(f"cunumpy.{submodule}")
         if loaded is not None and name in getattr(loaded, "__all__", ()):
             return f"{text}; did you mean 'cunumpy.{submodule}.{name}'?"
-    if "was removed" in library_says or "deprecated" in library_says:
-        return f"{text}: {library_says}"
     from difflib import get_close_matches
 
     close = get_close_matches(name, [*names(backend), *_owned], n=3, cutoff=0.75)
