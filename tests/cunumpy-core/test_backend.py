@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -163,7 +164,7 @@ class TestScopes:
         inner.__exit__(None, None, None)
 
     def test_left_without_being_entered(self):
-        with pytest.raises(errors.ScopeError, match="another context"):
+        with pytest.raises(errors.ScopeError, match="without having been entered"):
             xp.use_backend("numpy").__exit__(None, None, None)
 
     def test_left_in_another_thread(self):
@@ -259,10 +260,26 @@ class TestNamespaceOfTheActiveBackend:
         for name in xp._SUBMODULES:
             assert not hasattr(np, name)
 
-    def test_a_submodules_name_is_pointed_out(self):
-        _ = xp.memory
-        with pytest.raises(AttributeError, match=r"cunumpy\.memory\.HostStaging"):
-            _ = xp.HostStaging
+    @pytest.mark.parametrize(
+        ("name", "place"),
+        [
+            ("HostStaging", "cunumpy.memory.HostStaging"),
+            ("count_transfers", "cunumpy.profiling.count_transfers"),
+            ("svd", "xp.linalg.svd"),
+            ("rfft", "xp.fft.rfft"),
+            ("erf", "xp.scipy.special.erf"),
+            ("asnumpy", "use xp.to_numpy"),
+        ],
+    )
+    def test_a_name_of_another_place_is_pointed_out(self, name, place):
+        import scipy.special  # noqa: F401 - only what is loaded is looked at
+
+        with pytest.raises(errors.MissingNameError, match=re.escape(place)):
+            getattr(xp, name)
+
+    def test_a_missing_name_of_fft(self):
+        with pytest.raises(errors.MissingNameError, match=r"'cunumpy\.fft' has no attribute 'ffft' .*'fft'"):
+            _ = xp.fft.ffft
 
     @pytest.mark.parametrize("first", ["import sys;", "import numpy.fft, numpy.random;", "import scipy.fft;"])
     def test_whatever_was_loaded_before(self, first):

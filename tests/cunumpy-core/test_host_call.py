@@ -21,6 +21,12 @@ def test_every_kind_arrives_as_the_same_object(call, kind: ArrayKind, tmp_path) 
     assert kwargs["key"]["x"] is value
 
 
+@pytest.mark.parametrize("call", [xp.host_call, xp.host_call_inplace])
+def test_what_is_called_must_be_callable(call) -> None:
+    with pytest.raises(TypeError, match=rf"{call.__name__}: the first argument must be the function to call, got 3\."):
+        call(3, np.zeros(2))
+
+
 def test_names_of_the_function_are_free() -> None:
     assert xp.host_call(lambda **kwargs: kwargs, fun=1, inplace=2, args=3) == {"fun": 1, "inplace": 2, "args": 3}
 

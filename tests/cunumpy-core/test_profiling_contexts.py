@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from cunumpy import _transfers
+from cunumpy.errors import ScopeError
 from cunumpy.profiling import (
     TransferBudget,
     TransferCounter,
+    allow_transfers,
     assert_no_transfers,
     count_transfers,
     forbid_transfers,
@@ -27,6 +29,12 @@ def in_threads(work, count=8):
 
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(run, range(count)))
+
+
+@pytest.mark.parametrize("block", [count_transfers, assert_no_transfers, forbid_transfers, allow_transfers])
+def test_leaving_what_was_not_entered(block) -> None:
+    with pytest.raises(ScopeError, match=rf"{block.__name__}: the block was left without having been entered"):
+        block().__exit__(None, None, None)
 
 
 def test_threads_see_their_own_events_only():

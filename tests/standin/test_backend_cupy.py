@@ -70,6 +70,15 @@ class TestSwitching:
         with pytest.raises(AttributeError, match=r"'polyfit' on the cupy backend: CuPy has it, but the stand-in"):
             _ = xp.polyfit
 
+    def test_missing_names_of_submodules(self):
+        xp.set_backend("cupy")
+        with pytest.raises(errors.MissingNameError, match=r"'cunumpy\.linalg' has no attribute 'nrom'.*'norm'"):
+            _ = xp.linalg.nrom
+        with pytest.raises(errors.MissingNameError, match=r"'multi_dot'.*host_call\(numpy\.linalg\.multi_dot"):
+            _ = xp.linalg.multi_dot
+        with pytest.raises(errors.MissingNameError, match=r"'errstate'.*Use numpy\.errstate itself"):
+            _ = xp.errstate
+
     def test_shared_names(self):
         before = xp.float64, xp.pi, xp.newaxis
         xp.set_backend("cupy")

@@ -182,6 +182,7 @@ def test_argument_errors_name_function_and_argument():
         (lambda: xp.sum(a, where=np.ones(3, bool)), "sum: where must be a bool or a CuPy array of bools, got ndarray"),
         (lambda: xp.max(a, where=a > 1), "max: has no identity, so where= needs initial="),
         (lambda: xp.zeros(3, device="cpu"), "zeros: device must be None, a device number or a cupy.cuda.Device"),
+        (lambda: xp.zeros(shpae=3), "zeros: has no argument 'shpae'; did you mean 'shape'?"),
         (lambda: xp.zeros(3, like=A), "zeros: like must be a CuPy array"),
         (lambda: xp.sort(a, kind="bogo"), "sort: kind must be None or 'stable'"),
         (lambda: xp.argmax(a, 0, None, 3), "argmax: takes at most 3 positional arguments, got 4"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.errors import MixedBackendError
+from cunumpy.errors import ArgumentTypeError, MixedBackendError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -186,4 +186,6 @@ class Array(metaclass=_ArrayType):
 
     def __new__(cls, *args: object, **kwargs: object) -> Array:
         """Refuse: arrays are made by ``xp.asarray``, ``xp.zeros`` and the like."""
-        raise TypeError("Array is a type for annotations and isinstance; make arrays with xp.asarray, xp.zeros, ...")
+        raise ArgumentTypeError(
+            "Array: is a type for annotations and isinstance, not for making arrays; use xp.asarray, xp.zeros, ..."
+        )

@@ -295,8 +295,12 @@ class use_backend:
                     f"use_backend({self._backend!r}): the scope was left while a scope entered later is still open. "
                     "It has been removed, the later one stays; leave scopes in the reverse order of entering."
                 )
-        if self._entered:
-            self._entered.popitem()[0].closed = True
+        if not self._entered:
+            raise ScopeError(
+                f"use_backend({self._backend!r}): the scope was left without having been entered, or a second time; "
+                "let a `with` statement enter and leave it."
+            )
+        self._entered.popitem()[0].closed = True
         raise ScopeError(
             f"use_backend({self._backend!r}): the scope was left in another context (thread, task or generator) than "
             "it was entered in. It has been closed; enter and leave a scope in the same context."

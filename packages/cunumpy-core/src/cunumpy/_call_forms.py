@@ -120,6 +120,12 @@ def numpy_form(
         return handlers.keys().isdisjoint(kwargs) and (theirs.open_names or theirs.names.issuperset(kwargs))
 
     def refuse(keyword: str) -> ArgumentTypeError:
+        if keyword not in ours.names:
+            from difflib import get_close_matches
+
+            close = get_close_matches(keyword, ours.names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(ours.names))}."
+            return ArgumentTypeError(f"{name}: has no argument {keyword!r}; {hint}")
         return ArgumentTypeError(
             f"{name}: CuPy's {name} has no argument {keyword!r}. Leave it out, or run this call on the host with "
             f"host_call(numpy.{name}, ...), which copies its arrays."

@@ -74,6 +74,8 @@ def host_call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     >>> xp.host_call(np.interp, xp.asarray([0.5]), xp.asarray([0.0, 1.0]), xp.asarray([10.0, 20.0]))
     array([15.])
     """
+    if not callable(fun):
+        raise _not_callable(fun, "host_call")
     if "cupy" not in _modules:  # then there are no device arrays, and the backend is NumPy
         return fun(*args, **kwargs)
     for value in args:
@@ -232,6 +234,8 @@ def _call(
     function: str,
 ) -> Any:
     """Call ``fun(*bound, *args, **kwargs)`` on the host; ``bound`` is passed as it is."""
+    if not callable(fun):
+        raise _not_callable(fun, function)
     if "cupy" not in _modules:
         return fun(*bound, *args, **kwargs)
     converted: list[tuple[Any, np.ndarray]] = []
@@ -277,6 +281,10 @@ def _to_host(
     args = tuple([_containers.convert(value, leaf, memo, function) for value in args])
     kwargs = {name: _containers.convert(value, leaf, memo, function) for name, value in kwargs.items()}
     return args, kwargs, converted
+
+
+def _not_callable(fun: Any, function: str) -> ArgumentTypeError:
+    return ArgumentTypeError(f"{function}: the first argument must be the function to call, got {fun!r}.")
 
 
 def _on_device(value: Any) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScipyNamespace"]
 
-_SUBPACKAGES = (
+SUBPACKAGES = (
     "fft",
     "fftpack",
     "interpolate",
@@ -90,9 +90,9 @@ class ScipyNamespace:
             raise ArgumentTypeError(
                 f"ScipyNamespace: path must be a string, not {path!r} of type {type(path).__name__}"
             )
-        if path and path not in _SUBPACKAGES:
+        if path and path not in SUBPACKAGES:
             raise ArgumentError(
-                f"ScipyNamespace: path must be empty or one of {', '.join(_SUBPACKAGES)}, not {path!r}. "
+                f"ScipyNamespace: path must be empty or one of {', '.join(SUBPACKAGES)}, not {path!r}. "
                 "Import other modules of SciPy from SciPy itself."
             )
         set_slot = object.__setattr__
@@ -101,7 +101,7 @@ class ScipyNamespace:
         prefix = f"{path}." if path else ""
         children = {
             name: ScipyNamespace(prefix + name)
-            for subpackage in _SUBPACKAGES
+            for subpackage in SUBPACKAGES
             if subpackage.startswith(prefix) and "." not in (name := subpackage[len(prefix) :])
         }
         set_slot(self, "_children", children)

@@ -108,6 +108,11 @@ def _following_context(name: str) -> property:
     return property(read, write)
 
 
+def loaded() -> list[BackendType]:
+    """Return the backends whose names are loaded."""
+    return list(_names)
+
+
 def find(name: str) -> Any:
     """Return a name of the active backend that is not in the module: a lazy submodule, say.
 
@@ -122,7 +127,9 @@ def find(name: str) -> Any:
     try:
         value = getattr(namespace(backend), name)
     except AttributeError as error:
-        raise MissingNameError(_explanation(name, backend, str(error)), name=name, obj=_module) from None
+        from cunumpy._missing_names import explanation
+
+        raise MissingNameError(explanation(name, backend, str(error), _owned), name=name, obj=_module) from None
     with _backend.lock:
         if _split_class is None and not name.startswith("_"):
             vars(_module)[name] = value  # the next read is an ordinary one
@@ -168,30 +175,3 @@ def available(name: str, backend: BackendType | None = None) -> bool:
             return False
         value = getattr(value, part)
     return True
-
-
-def _explanation(name: str, backend: BackendType, library_says: str) -> str:
-    title = {"numpy": "NumPy", "cupy": "CuPy"}
-    text = f"module 'cunumpy' has no attribute {name!r} on the {backend} backend"
-    # A library that says more than that the name is missing knows best: `np.float_ was removed ...`.
-    more = library_says.removeprefix(f"module {backend!r} has no attribute {name!r}").lstrip(" :.;,")
-    if more:
-        return f"{text}: {more}"
-    import sys
-
-    other: BackendType = "cupy" if backend == "numpy" else "numpy"
-    if (other == "numpy" or other in _names) and available(name, other):  # CuPy is not loaded for a message
-        remedy = {
-            "numpy": f"Use host_call(numpy.{name}, ...) to run it on the host, which copies its arrays.",
-            "cupy": "Use it inside use_backend('cupy').",
-        }
-        return f"{text}; {title[other]} has it, {title[backend]} does not. {remedy[other]}"
-    package = sys.modules["cunumpy"]
-    for submodule in package._SUBMODULES:
-        loaded = sys.modules.get(f"cunumpy.{submodule}")
-        if loaded is not None and name in getattr(loaded, "__all__", ()):
-            return f"{text}; did you mean 'cunumpy.{submodule}.{name}'?"
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, [*names(backend), *_owned], n=3, cutoff=0.75)
-    return f"{text}; did you mean {' or '.join(map(repr, close))}?" if close else f"{text}."

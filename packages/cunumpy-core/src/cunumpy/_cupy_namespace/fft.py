@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import cupy.fft as _fft
 import numpy.fft as _numpy_fft
 
@@ -13,3 +15,9 @@ for _name in __all__:
     globals()[_name] = _adapt(f"fft.{_name}", getattr(_fft, _name), getattr(_numpy_fft, _name, None))
 
 del _name
+
+
+def __getattr__(name: str) -> NoReturn:
+    from cunumpy._missing_names import raise_missing
+
+    raise_missing("fft", name, "cupy", __all__)

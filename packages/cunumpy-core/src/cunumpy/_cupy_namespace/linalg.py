@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import array_api_compat.cupy.linalg as _standard
 import cupy as _cupy
@@ -120,3 +120,9 @@ def _adjoint(a: Any) -> Any:
 def _last_axis(value: Any) -> Any:
     """Give an array of one value per matrix an axis for the singular values."""
     return value[..., None] if isinstance(value, _cupy.ndarray) else value
+
+
+def __getattr__(name: str) -> NoReturn:
+    from cunumpy._missing_names import raise_missing
+
+    raise_missing("linalg", name, "cupy", __all__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy.fft as _fft
 
 from cunumpy._call_forms import standard_keywords as _standard_keywords
@@ -13,3 +15,9 @@ for _name in ("fftfreq", "rfftfreq"):
     globals()[_name] = _standard_keywords("numpy", f"fft.{_name}", getattr(_fft, _name), ("dtype",))
 
 del _name
+
+
+def __getattr__(name: str) -> NoReturn:
+    from cunumpy._missing_names import raise_missing
+
+    raise_missing("fft", name, "numpy", __all__)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from cunumpy import _transfers
 from cunumpy._call_sites import call_site
 from cunumpy._scoped_calls import scoped
-from cunumpy.errors import ArgumentTypeError, TransferError
+from cunumpy.errors import ArgumentTypeError, ScopeError, TransferError
 from cunumpy.profiling._counter import TransferCounter
 from cunumpy.profiling._events import Region, TransferEvent
 
@@ -69,6 +69,11 @@ class Block(AbstractContextManager[T]):
         _transfers.enter(scope, everywhere=everywhere)
 
     def _leave(self) -> _transfers.Scope:
+        if not self._open:
+            raise ScopeError(
+                f"{type(self).__name__}: the block was left without having been entered, or a second time; "
+                "let a `with` statement enter and leave it."
+            )
         # One object may be open in several contexts at a time.
         scope = _transfers.innermost(self._open)
         self._open.remove(scope)
