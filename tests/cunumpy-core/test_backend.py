@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import cunumpy as xp
-from cunumpy import errors
+from cunumpy import _installation, errors
 
 
 def run(code, **environment):
@@ -257,7 +257,7 @@ class TestNamespaceOfTheActiveBackend:
         assert process.stdout.startswith("True <module 'cunumpy.profiling'")
 
     def test_own_submodules_never_hide_a_name_of_numpy(self):
-        for name in xp._SUBMODULES:
+        for name in _installation.SUBMODULES:
             assert not hasattr(np, name)
 
     @pytest.mark.parametrize(

@@ -24,24 +24,6 @@ from cunumpy import _environment, _installation
 
 _installation.warn_of_older(__path__)
 
-# Submodules, and the distribution that has each.
-_SUBMODULES = {
-    "algorithms": "cunumpy-algorithms",
-    "arguments": "cunumpy-kernels",
-    "cuda": "cunumpy-cuda",
-    "errors": "cunumpy-core",
-    "integrate": "cunumpy-solvers",
-    "kernel_testing": "cunumpy-kernels",
-    "kernels": "cunumpy-kernels",
-    "memory": "cunumpy-core",
-    "mpi": "cunumpy-mpi",
-    "optimize": "cunumpy-solvers",
-    "petsc": "cunumpy-petsc",
-    "profiling": "cunumpy-core",
-    "rng": "cunumpy-rng",
-    "xp": "cunumpy-core",
-}
-
 # Names that load when first used, because few programs use them or what they import is slow.
 _LAZY = {
     "__version__": ("_versions", "version"),
@@ -51,7 +33,7 @@ _LAZY = {
 }
 
 if _environment.read("CUNUMPY_FAKE_CUPY"):
-    _installation.require_submodule("kernel_testing", _SUBMODULES["kernel_testing"], "CUNUMPY_FAKE_CUPY=1")
+    _installation.require_submodule("kernel_testing", "CUNUMPY_FAKE_CUPY=1")
     from cunumpy import kernel_testing
 
     kernel_testing.install_fake_cupy()
@@ -107,12 +89,12 @@ _backend.choose_from_environment()
 
 
 def _installed_submodules() -> list[str]:
-    return [name for name in _SUBMODULES if _installation.has_submodule(name)]
+    return [name for name in _installation.SUBMODULES if _installation.has_submodule(name)]
 
 
 def __getattr__(name: str) -> object:
-    if name in _SUBMODULES:
-        return _installation.load_submodule(name, _SUBMODULES[name])
+    if name in _installation.SUBMODULES:
+        return _installation.load_submodule(name)
     if name in _LAZY:
         from importlib import import_module
 
@@ -131,4 +113,4 @@ def __dir__() -> list[str]:
 
 import sys as _sys
 
-_toplevel.install(_sys.modules[__name__], frozenset({*_OWN, *_SUBMODULES}))
+_toplevel.install(_sys.modules[__name__], frozenset({*_OWN, *_installation.SUBMODULES}))

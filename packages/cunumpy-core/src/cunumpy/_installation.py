@@ -13,6 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
 
+# Submodules, and the distribution that has each.
+SUBMODULES = {
+    "algorithms": "cunumpy-algorithms",
+    "arguments": "cunumpy-kernels",
+    "cuda": "cunumpy-cuda",
+    "errors": "cunumpy-core",
+    "integrate": "cunumpy-solvers",
+    "kernel_testing": "cunumpy-kernels",
+    "kernels": "cunumpy-kernels",
+    "memory": "cunumpy-core",
+    "mpi": "cunumpy-mpi",
+    "optimize": "cunumpy-solvers",
+    "petsc": "cunumpy-petsc",
+    "profiling": "cunumpy-core",
+    "rng": "cunumpy-rng",
+    "xp": "cunumpy-core",
+}
+
 _FIRST_WORKSPACE_VERSION = (0, 8)
 
 
@@ -23,7 +41,7 @@ def has_submodule(name: str) -> bool:
     return find_spec(f"cunumpy.{name}") is not None
 
 
-def load_submodule(name: str, distribution: str) -> ModuleType:
+def load_submodule(name: str) -> ModuleType:
     """Return a submodule of the package.
 
     Raises
@@ -39,6 +57,7 @@ def load_submodule(name: str, distribution: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != f"cunumpy.{name}":
             raise
+        distribution = SUBMODULES[name]
         raise MissingNameError(
             f"module 'cunumpy' has no attribute {name!r}: {distribution} is not installed. "
             f"Add it: uv add {distribution}",
@@ -47,9 +66,10 @@ def load_submodule(name: str, distribution: str) -> ModuleType:
         ) from None
 
 
-def require_submodule(name: str, distribution: str, reason: str) -> None:
+def require_submodule(name: str, reason: str) -> None:
     """Raise `MissingPackageError` unless a submodule is installed."""
     if not has_submodule(name):
+        distribution = SUBMODULES[name]
         raise MissingPackageError(
             f"{reason} needs {distribution}, which is not installed. Add it: uv add {distribution}"
         )

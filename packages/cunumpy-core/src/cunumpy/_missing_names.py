@@ -62,13 +62,13 @@ def _way_to(name: str, other: BackendType) -> str:
 
 
 def _place_in_a_submodule(name: str, backend: BackendType) -> str | None:
-    from cunumpy import _SUBMODULES
+    from cunumpy._installation import SUBMODULES
     from cunumpy._scipy_namespace import SUBPACKAGES
 
     for submodule in ("linalg", "fft"):
         if _toplevel.available(f"{submodule}.{name}", backend):
             return f"xp.{submodule}.{name}"
-    for submodule, distribution in _SUBMODULES.items():
+    for submodule, distribution in SUBMODULES.items():
         is_ours = distribution == "cunumpy-core" or f"cunumpy.{submodule}" in sys.modules
         if is_ours and name in import_module(f"cunumpy.{submodule}").__all__:
             return f"cunumpy.{submodule}.{name}"
