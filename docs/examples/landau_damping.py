@@ -69,7 +69,6 @@ class History:
     cosine: np.ndarray  # float64, amplitude of cos(k x) in the field: noise alone, because the start is even in x
     seconds: float  # time that the loop took
     transfers: int  # copies between host and device in the loop
-    waits: int  # times that the host waited for the device in the loop
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,6 @@ def simulate(setup: Setup, progress: Iterable[int] | None = None) -> History:
         cosine=2 * wave_on_host.real,
         seconds=seconds,
         transfers=counter.total,
-        waits=counter.syncs,
     )
 
 
@@ -439,7 +437,7 @@ def report(setup: Setup, history: History, fit: Fit | str, theory: complex) -> s
         "",
         f"{'fit window':14}{window}",
         f"{'time':14}{per_step:.3g} ns per marker and step, {history.seconds:.3g} s in all",
-        f"{'transfers':14}{history.transfers} in the time loop, and {history.waits} waits for the device",
+        f"{'transfers':14}{history.transfers} in the time loop",
     ]
     return "\n".join(lines)
 

@@ -201,7 +201,7 @@ def test_seed_decides_the_random_loading():
 
 def history_of(times, sine, cosine=None):
     cosine = np.zeros_like(sine) if cosine is None else cosine
-    return landau.History(times, sine**2, sine, cosine, seconds=1.0, transfers=0, waits=0)
+    return landau.History(times, sine**2, sine, cosine, seconds=1.0, transfers=0)
 
 
 TIMES = 0.1 * np.arange(300)
@@ -305,7 +305,7 @@ def test_program_prints_its_result_the_same_on_the_cupy_stand_in():
     stand_in = run_program(*options, "--backend", "cupy", CUNUMPY_FAKE_CUPY="1")
     assert stand_in.returncode == 0, stand_in.stderr
     assert "backend cupy" in stand_in.stdout
-    assert "transfers     0 in the time loop, and 0 waits for the device" in stand_in.stdout
+    assert "transfers     0 in the time loop" in stand_in.stdout
     assert without_time(stand_in.stdout) == without_time(plain.stdout)
 
 
