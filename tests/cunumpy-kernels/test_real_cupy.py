@@ -38,7 +38,10 @@ PROBES = [
     "cupy.shape(np.ones(3))", "cupy.ndim([1])", "cupy.isscalar(1)", "cupy.iscomplexobj(np.ones(3))",
     "str(cupy.result_type(np.ones(3, 'f4'), a))", "cupy.can_cast('f4', 'f8')", "cupy.cuda.Device(3).id",
     "cupy.get_array_module(a) is cupy", "cupy.get_array_module(1) is np", "repr(cupy.cuda.Stream.null)",
-    "cupy.cuda.Stream.null.ptr", "cupy.sum(1.0)",
+    "cupy.cuda.Stream.null.ptr", "cupy.sum(1.0)", "cupy.stack([[1, 2], [3, 4]])", "cupy.stack([np.ones(2)])",
+    "cupy.stack([1, np.float64(2)])", "cupy.column_stack([[1, 2], [3, 4]])", "cupy.column_stack([a[0], np.ones(5)])",
+    "cupy.hstack([])", "cupy.polyval([1.0, 2.0], a[0])", "cupy.polyval(a, 1.0)", "cupy.polyadd([1.0], a[0])",
+    "cupy.roots(a)", "cupy.roots(a[0, 0])", "cupy.polyfit(a[0], a[0], -1)",
 ]  # fmt: skip
 
 ANSWERS = """

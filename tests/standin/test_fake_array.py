@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import io
 import operator
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -218,7 +220,26 @@ READS: list[tuple[str, Callable[[Any], Any]]] = [
     ("complex()", complex),
     ("item()", lambda a: a.item()),
     ("tolist()", lambda a: a.tolist()),
+    ("tobytes()", lambda a: a.tobytes()),
     ("str()", str),
+    ("format()", lambda a: f"{a}"),
+    ("format()", lambda a: f"{a[None]}"),
+    ("repr()", repr),
+    ("repr()", lambda a: print((a,))),
+    ("pickling", pickle.dumps),
+    ("pickling", lambda a: pickle.dumps({"a": a}, 0)),
+    ("pickling", lambda a: a.dumps()),
+    ("pickling", lambda a: a.dump(io.BytesIO())),
+    ("pickling", lambda a: a.__reduce_ex__(4)),
+    ("save()", lambda a: cupy.save(io.BytesIO(), a)),
+    ("save()", lambda a: np.save(io.BytesIO(), a)),
+    ("savez()", lambda a: cupy.savez(io.BytesIO(), a)),
+    ("savez_compressed()", lambda a: cupy.savez_compressed(io.BytesIO(), a=a)),
+    ("savetxt()", lambda a: cupy.savetxt(io.BytesIO(), a[None])),
+    ("array_repr()", cupy.array_repr),
+    ("array_str()", np.array_str),
+    ("array2string()", lambda a: cupy.array2string(a, precision=3)),
+    ("format_float_positional()", cupy.format_float_positional),
 ]
 
 
@@ -227,13 +248,30 @@ def test_implicit_reads_are_recorded_and_can_be_forbidden(text: str, read: Calla
     a = cupy.array(2.0)
     with cunumpy.profiling.count_transfers() as counter:
         read(a)
-        a.get()
-        list(cupy.arange(3))
-        repr(a)
     assert [(event.kind, event.implicit, event.nbytes) for event in counter.events] == [("sync", True, 8)]
-    assert text in counter.events[0].description
-    with cunumpy.profiling.forbid_transfers(), pytest.raises(TransferError, match=text.rstrip("()")):
+    assert counter.events[0].description.startswith(f"{text} of a device array")
+    with cunumpy.profiling.forbid_transfers(), pytest.raises(TransferError, match=re.escape(text)):
         read(a)
+
+
+def test_explicit_transfers_are_cupys_and_not_seen() -> None:
+    a = cupy.array(2.0)
+    with cunumpy.profiling.count_transfers() as counter, cunumpy.profiling.forbid_transfers():
+        a.get()
+        a.set(np.array(1.0))
+        cupy.asnumpy(a)
+        cupy.asarray(np.ones(3))
+        list(cupy.arange(3))
+        copy.deepcopy(a)
+    assert counter.events == []
+
+
+def test_reads_under_watch_are_recorded_once() -> None:
+    a = cupy.array(2.0)
+    for read in (float, repr, pickle.dumps):
+        with cunumpy.profiling.count_transfers() as counter, cunumpy.profiling.watch_array_reads():
+            read(a)
+        assert len(counter.events) == 1
 
 
 def test_reads_of_several_elements_are_errors() -> None:

@@ -10,6 +10,8 @@ import cupy
 import numpy as np
 import pytest
 
+import cunumpy
+from cunumpy.errors import TransferError
 from cunumpy.kernel_testing import host_buffer
 from cunumpy.kernel_testing._fake_cupy import _api
 from cunumpy.kernel_testing._fake_cupy.functions import LEFT_OUT, with_signature
@@ -85,7 +87,12 @@ CALLS = """
 @may_share_memory(x, x[1:]) ; @shares_memory(x, x[1:]) ; @base_repr(5) ; @binary_repr(5) ; @array_repr(v)
 @array_str(v)
 @array2string(v) ; @format_float_positional(1.5) ; @format_float_scientific(1.5) ; @broadcast_shapes((2, 1), (3,))
-@fromiter(range(3), float) ; @frombuffer(b"abcd", np.uint8)
+@fromiter(range(3), float) ; @frombuffer(b"abcd", np.uint8) ; @fromfunction(lambda p, q: p - 2 * q, (2, 3))
+@fromstring("1 2 3", float, sep=" ") ; @mask_indices(3, lib.triu) ; @mask_indices(4, lib.tril, -1)
+@poly(v) ; @poly(s) ; @poly(c) ; @polyadd(v, t) ; @polyadd(t, 2) ; @polysub(t, v) ; @polysub(v, t) ; @polymul(v, t)
+@polymul(i, t) ; @polyval(v, x) ; @polyval(t, 0.5) ; @polyval(i, i) ; @polyfit(v, w, 2) ; @polyfit(v, w, 1, w=v)
+@polyfit(v, w, 1, full=True) ; @polyfit(v, w, 1, cov=True) ; @polyfit(t, s, 1)
+@roots(t[:2]) ; @roots(t[:1]) ; @roots(lib.diff(u) * lib.arange(2.0)) ; @roots(lib.cumprod(u)[:2])
 @linalg.cholesky(s) ; @linalg.cond(s) ; @linalg.cross(t, u) ; @linalg.det(s) ; @linalg.eigh(s) ; @linalg.eigvalsh(s)
 @linalg.eig(s) ; @linalg.eigvals(s) ; @linalg.inv(s) ; @linalg.lstsq(s, t) ; @linalg.matmul(s, s)
 @linalg.matrix_power(s, 3) ; @linalg.matrix_rank(s) ; @linalg.matrix_transpose(s) ; @linalg.norm(x)
@@ -104,9 +111,10 @@ ELSEWHERE = {
 }  # fmt: skip
 # Functions that make arrays out of host data, or answer questions about any data.
 TAKE_HOST_DATA = {
-    "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray",
-    "atleast_1d", "atleast_2d", "atleast_3d", "can_cast", "copy", "diag", "diagflat", "iscomplexobj", "isrealobj",
-    "isscalar", "ndim", "require", "result_type", "shape", "min_scalar_type",
+    "array", "array2string", "array_repr", "array_str", "asanyarray", "asarray", "asarray_chkfinite",
+    "ascontiguousarray", "asfarray", "asfortranarray", "atleast_1d", "atleast_2d", "atleast_3d", "can_cast", "copy",
+    "diag", "diagflat", "dstack", "hstack", "iscomplexobj", "isrealobj", "isscalar", "min_scalar_type", "ndim",
+    "require", "result_type", "row_stack", "shape", "vstack",
 }  # fmt: skip
 SAMPLES = [call.strip() for line in CALLS.strip().splitlines() for call in line.split(" ; ")]
 
@@ -273,6 +281,61 @@ def test_ufunc_loops(name: str, loop: str) -> None:
         if host.ndim:
             with pytest.raises(TypeError, match="Unsupported type"):
                 getattr(cupy, name)(*[host] * len(operands))
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("concatenate([[1, 2], [3, 4]])", "Unsupported type <class 'list'>"),
+        ("concatenate([v, [3.0]])", "Unsupported type <class 'list'>"),
+        ("concatenate([[1.0], [2.0]], axis=None)", "Unsupported type <class 'list'>"),
+        ("concatenate([host])", "Unsupported type <class 'numpy.ndarray'>"),
+        ("concatenate(host)", "Only cupy arrays can be concatenated"),
+        ("concat([1.0, 2.0])", "Only cupy arrays can be concatenated"),
+        ("stack([[1, 2], [3, 4]])", "Argument 'a' has incorrect type .*, got list"),
+        ("stack([v, host])", "Argument 'a' has incorrect type .*, got numpy.ndarray"),
+        ("column_stack([[1, 2], [3, 4]])", "Only cupy arrays can be column stacked"),
+        ("select([v > 1], [[1.0, 2.0, 3.0]])", "Unsupported type <class 'list'>"),
+        ("ravel_multi_index(([1], [2]), (3, 3))", "Unsupported type <class 'list'>"),
+        ("polyval([1.0, 2.0], v)", "p must be 1d ndarray or poly1d object"),
+        ("polyadd([1.0], v)", "Unsupported type"),
+    ],
+)
+def test_lists_are_refused_where_cupy_wants_arrays(call: str, error: str) -> None:
+    with pytest.raises(TypeError, match=error):
+        eval(f"cupy.{call}", {"cupy": cupy, "v": cupy.arange(3.0), "host": np.arange(3.0)})
+
+
+@pytest.mark.parametrize("name", ["vstack", "hstack", "dstack", "row_stack"])
+def test_host_data_that_cupy_copies_itself_is_recorded(name: str) -> None:
+    items = [cupy.arange(3.0), [1.0, 2.0, 3.0]]
+    with cunumpy.profiling.count_transfers() as counter:
+        result = getattr(cupy, name)(items)
+    numpy_name = "vstack" if name == "row_stack" else name
+    np.testing.assert_array_equal(host_buffer(result), getattr(np, numpy_name)([np.arange(3.0), items[1]]))
+    assert [(e.kind, e.implicit, e.nbytes) for e in counter.events] == [("to_device", True, 24)]
+    with cunumpy.profiling.forbid_transfers(), pytest.raises(TransferError, match="of host data of type list"):
+        getattr(cupy, name)(items)
+
+
+def test_polynomials_of_which_cupy_finds_no_roots() -> None:
+    with pytest.raises(NotImplementedError, match="Only complex Hermitian and real symmetric 2d arrays"):
+        cupy.roots(cupy.array([1.0, 2.0, 3.0]))
+    with pytest.raises(NotImplementedError, match="Only complex Hermitian and real symmetric 2d arrays"):
+        cupy.poly(cupy.array([[1.0, 2.0], [3.0, 4.0]]))
+    found = cupy.roots(cupy.array([2.0, 0.0, -2.0]))  # the companion matrix is symmetric
+    assert sorted(found.get()) == [-1.0, 1.0]
+    conjugates = cupy.poly(cupy.array([1j, -1j]))  # NumPy's answer is real
+    assert conjugates.dtype == complex
+    assert conjugates.get().tolist() == [1, 0, 1]
+    assert cupy.polyfit(cupy.arange(3, dtype="f4"), cupy.arange(3, dtype="f4"), 1).dtype == float
+
+
+def test_functions_with_options_of_numpys(tmp_path: Any) -> None:
+    a = cupy.array([1.25, 2.5])
+    assert cupy.array2string(a, precision=1) == cupy.array2string(a, None, 1) == "[1.2 2.5]"
+    cupy.savetxt(tmp_path / "a.txt", a, "%.3f")
+    assert (tmp_path / "a.txt").read_text().split() == ["1.250", "2.500"]
 
 
 def test_in_place_functions_change_the_array() -> None:

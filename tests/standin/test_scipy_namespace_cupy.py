@@ -7,13 +7,16 @@ import cupyx.scipy.linalg
 import cupyx.scipy.special
 import numpy as np
 import pytest
+import scipy
 import scipy.linalg
 import scipy.special
 
 import cunumpy as xp
+from cunumpy import _scipy_namespace
 from cunumpy._circulant import solve_circulant
 from cunumpy._scipy_namespace import ScipyNamespace
-from cunumpy.errors import MissingNameError, MixedBackendError
+from cunumpy.errors import MissingNameError, MissingPackageError, MixedBackendError
+from cunumpy.kernel_testing import run_in_fake_cupy_subprocess
 
 SUBPACKAGES = ["fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "spatial", "special", "stats"]
 
@@ -169,6 +172,96 @@ def test_solve_circulant_keeps_host_arrays_on_the_host():
     x = solve_circulant(np.array([4.0, 1, 0, 1]), np.full(4, 6.0))
     assert type(x) is np.ndarray
     np.testing.assert_allclose(x, 1)
+
+
+def test_without_scipy_the_error_says_what_to_do():
+    """The stand-in's modules import SciPy when they are asked for a function, some of CuPy's own at once."""
+    program = """
+import sys
+class Missing:
+    def find_spec(self, name, *rest):
+        if name == "scipy":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+import cunumpy as xp
+print(xp.get_backend(), xp.scipy.special.available("erf"), xp.scipy.linalg.available("solve_circulant"))
+try:
+    xp.scipy.special.erf
+except xp.errors.MissingPackageError as error:
+    print(error, error.name, type(error.__cause__).__name__, sep="; ")
+"""
+    done = run_in_fake_cupy_subprocess(program, env={"CUNUMPY_BACKEND": "cupy"})
+    assert done.stdout.splitlines() == [
+        "cupy False True",
+        "xp.scipy.special: SciPy is not installed, so cupyx.scipy.special.erf can't be imported. Run: uv add scipy; "
+        "cupyx.scipy.special.erf; ModuleNotFoundError",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("missing", "text"),
+    [
+        ("scipy", r"SciPy is not installed, so cupyx\.scipy\.fft can't be imported\. Run: uv add scipy"),
+        ("cupy", r"CuPy is not installed, so cupyx\.scipy\.fft can't be imported\. Run: uv add cupy-cuda12x"),
+        ("scipy.new", r"cupyx\.scipy\.fft can't be imported: No module named 'scipy\.new'"),
+    ],
+)
+def test_the_error_names_the_package_that_is_missing(monkeypatch, missing, text):
+    def broken(name):
+        raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+
+    monkeypatch.setattr(_scipy_namespace.importlib, "import_module", broken)
+    with pytest.raises(MissingPackageError, match=text):
+        _ = ScipyNamespace("fft").dct
+
+
+VECTOR = cupy.arange(1.0, 5.0)
+# Calls with a list or host array where CuPy wants a device array; {} stands for it.
+DATA_CALLS = [
+    "special.erf({})", "special.ndtri({})", "special.xlogy(d, {})", "special.logsumexp({})", "special.softmax(x={})",
+    "fft.dct({})", "fft.fft({})", "fft.rfftn({}, axes=[0])", "fftpack.fft({})", "ndimage.gaussian_filter({}, 1.0)",
+    "ndimage.gaussian_filter(input={}, sigma=[1.0])", "ndimage.sum({})", "ndimage.zoom({}, [2.0])",
+    "linalg.toeplitz({})", "linalg.expm({})", "stats.zscore({})", "signal.fftconvolve({}, d)", "signal.hilbert({})",
+    "signal.medfilt({}, [3])", "interpolate.interp1d({}, d)", "spatial.KDTree({})",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", DATA_CALLS)
+@pytest.mark.parametrize("data", ["[1.0, 2.0, 3.0, 4.0]", "(1.0, 2.0)", "[d, d]", "numpy.ones(4)"])
+def test_lists_and_host_arrays_are_refused_as_data(call, data):
+    names = {"scipy": xp.scipy, "d": VECTOR, "numpy": np}
+    kind = type(eval(data, names)).__name__
+    with pytest.raises(TypeError, match=rf"^Unsupported type <class '(numpy\.)?{kind}'>$"):
+        eval(f"scipy.{call.format(data)}", names)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "fft.fftn({m}, s=[2, 2], axes=(0, 1))",
+        "ndimage.gaussian_filter({m}, [1.0, 2.0])",
+        "ndimage.zoom({m}, (1, 2))",
+        "ndimage.uniform_filter({m}, size=[3, 1])",
+        "special.logsumexp({m}, axis=(0, 1))",
+        "signal.butter(2, [0.2, 0.5], 'band')",
+        "signal.get_window(('kaiser', 4.0), 8)",
+        "linalg.lu_solve(linalg.lu_factor({m}), {m})",
+        "linalg.block_diag({m}, [[1.0]])",
+        "interpolate.RegularGridInterpolator(({d}, {d}), {m})([1.5, 2.5])",
+        "fft.next_fast_len(13)",
+        "special.erf(0.5)",
+    ],
+)
+def test_shapes_sizes_and_sections_may_be_lists(call):
+    matrix, vector = np.arange(16.0).reshape(4, 4) ** 2 + np.eye(4), np.arange(1.0, 5.0)
+    submodules = ("fft", "interpolate", "linalg", "ndimage", "signal", "special")
+    ours = eval(
+        call.format(m="m", d="d"),
+        {n: getattr(xp.scipy, n) for n in submodules} | {"m": cupy.asarray(matrix), "d": VECTOR},
+    )
+    theirs = eval(call.format(m="m", d="d"), {n: getattr(scipy, n) for n in submodules} | {"m": matrix, "d": vector})
+    for one, other in zip(*(value if isinstance(value, tuple) else (value,) for value in (ours, theirs)), strict=True):
+        np.testing.assert_allclose(cupy.asnumpy(one), other, rtol=1e-12)
 
 
 def test_backend_info_tells_the_device():

@@ -201,20 +201,21 @@ class ScipyNamespace:
         try:
             return importlib.import_module(name)
         except ImportError as error:
-            missing = isinstance(error, ModuleNotFoundError) and error.name
-            if backend == "numpy":
-                if missing == "scipy":
-                    text = f"{self._title}: SciPy is not installed, so {name} can't be imported. Run: uv add scipy"
-                else:
-                    text = f"{self._title}: {name} can't be imported: {error}"
-            elif missing in ("cupy", "cupyx"):
-                text = (
-                    f"{self._title}: CuPy is not installed, so {name} can't be imported. "
-                    "Run: uv add cupy-cuda12x (or cupy-cuda13x)"
-                )
-            else:
-                text = f"{self._title}: {name} can't be imported: {error}"
-            raise MissingPackageError(text, name=name) from error
+            raise self._missing_package(name, error) from error
+
+    def _missing_package(self, name: str, error: ImportError) -> MissingPackageError:
+        """Return the error for a module or one of its functions that can't be imported, by what was not found."""
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing == "scipy":  # CuPy's modules need it, too
+            text = f"{self._title}: SciPy is not installed, so {name} can't be imported. Run: uv add scipy"
+        elif missing in ("cupy", "cupyx"):
+            text = (
+                f"{self._title}: CuPy is not installed, so {name} can't be imported. "
+                "Run: uv add cupy-cuda12x (or cupy-cuda13x)"
+            )
+        else:
+            text = f"{self._title}: {name} can't be imported: {error}"
+        return MissingPackageError(text, name=name)
 
     def _get(self, name: str, backend: BackendType) -> Any:
         """Return an attribute for a backend; keep it."""
@@ -244,9 +245,12 @@ class ScipyNamespace:
         except AttributeError:
             if fill_in is None:
                 raise MissingNameError(self._missing_text(name, backend), name=name, obj=self) from None
-        except ImportError:
+        except MissingPackageError:
             if fill_in is None:
                 raise
+        except ImportError as error:  # of a module that imports what it needs when it is asked for a name
+            if fill_in is None:
+                raise self._missing_package(f"{self._module_name(backend)}.{name}", error) from error
         return getattr(importlib.import_module(fill_in), name)
 
     def _missing_text(self, name: str, backend: BackendType) -> str:

@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from .ndarray import check_dtype, from_host, is_host_array, ndarray, operand, unsupported, unwrap, wrap
+from .ndarray import (
+    announced_copy,
+    announced_read,
+    check_dtype,
+    from_host,
+    is_host_array,
+    ndarray,
+    operand,
+    unsupported,
+    unwrap,
+    wrap,
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -31,8 +42,9 @@ OPTIONS = _words(
     return_inverse returned right rowvar s shape shift side source subok tol trim UPLO wrap d rtol atol M N beta
     """
 )
-# Parameters that take sequences of arrays.
-SEQUENCES = _words("args arrays arys choicelist condlist multi_index operands tup varargs xi")
+# Parameters that take sequences of arrays, and those that take host data and lists of axes among them.
+SEQUENCES = _words("args arrays arys choicelist condlist multi_index operands varargs xi")
+NESTED_SEQUENCES = _words("operands varargs xi")
 # Data that may come from the host and is copied: indices and what is selected or written by them.
 COPIED = frozenset(
     [
@@ -57,16 +69,15 @@ OPTION_HERE = frozenset([("tensorinv", "ind"), ("cond", "p"), ("linspace", "step
 # Functions whose data may all be scalars; every other one needs an array as its first argument.
 SCALARS_TOO = _words(
     """
-    allclose append arange array_equal base_repr binary_repr format_float_positional format_float_scientific
-    array_equiv clip eye full identity interp isclose isin linspace logspace
+    allclose append arange array_equal array_equiv base_repr binary_repr clip eye full identity interp isclose isin
+    linspace logspace
     nan_to_num outer searchsorted tri
     """
 )
 # Functions that answer with a Python value, not with an array.
 HOST_RESULTS = _words(
     """
-    array2string array_repr array_str base_repr binary_repr broadcast_shapes common_type isfortran
-    may_share_memory shares_memory size format_float_positional format_float_scientific
+    base_repr binary_repr broadcast_shapes common_type isfortran may_share_memory shares_memory size
     """
 )
 # Defaults that differ from NumPy's: the value is passed on even where the caller left it out.
@@ -77,15 +88,13 @@ ALIASES = {
     "product": "prod",
     "cumproduct": "cumprod",
     "round_": "round",
-    "row_stack": "vstack",
     "trapz": "trapezoid",
 }
 # Names that CuPy has and the stand-in does not serve.
 LEFT_OUT = _words(
     """
-    apply_over_axes byte_bounds clear_memo disp find_common_type fromDlpack fromfunction fromstring fuse
-    get_array_wrap issctype issubclass_ issubsctype make_aligned_dtype mask_indices memoize obj2sctype poly
-    polyadd polyfit polymul polysub polyval roots safe_eval sctype2char set_string_function who
+    apply_over_axes byte_bounds clear_memo disp find_common_type fromDlpack fuse get_array_wrap issctype issubclass_
+    issubsctype make_aligned_dtype memoize obj2sctype safe_eval sctype2char set_string_function who
     """
 )
 
@@ -99,7 +108,7 @@ def data_argument(function: str, parameter: str, value: Any, *, first: bool) -> 
     if value is None:
         return None
     if parameter in SEQUENCES:
-        return _sequence(value)
+        return _sequence(value, nested=parameter in NESTED_SEQUENCES)
     if isinstance(value, ndarray):
         return value._buffer
     if (function, parameter) in COPIED:
@@ -111,10 +120,16 @@ def data_argument(function: str, parameter: str, value: Any, *, first: bool) -> 
     return operand(value)
 
 
-def _sequence(value: Any) -> Any:
+def _sequence(value: Any, *, nested: bool = True) -> Any:
+    """Return the buffers of a sequence of arrays; an item that is a list itself is refused unless `nested`."""
     if isinstance(value, ndarray):
         return value._buffer
     if isinstance(value, (list, tuple)):
+        if (
+            not nested
+            and (inner := next((item for item in value if isinstance(item, (list, tuple))), None)) is not None
+        ):
+            raise unsupported(inner)
         return type(value)(_sequence(item) for item in value)
     if isinstance(value, (str, int, float, complex, np.generic, slice)) or value is Ellipsis or value is None:
         return value
@@ -268,8 +283,8 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
         for parameter, value in values.items():
             if parameter.startswith("**"):
                 keywords.update(value)
-            elif parameter.startswith("*"):
-                positional.extend(value)
+            elif parameter.startswith("*"):  # what stands before it has a position, too
+                positional, keywords = [*keywords.values(), *value], {}
             else:
                 keywords[parameter] = value
         return function(*positional, **keywords)
@@ -542,23 +557,29 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 def atleast_1d(*arys: Any) -> Any:
     """Return arrays with at least one axis; host data is copied."""
-    return _atleast(np.atleast_1d, arys)
+    return _one_or_all([_atleast(1, value, "atleast_1d()") for value in arys])
 
 
 def atleast_2d(*arys: Any) -> Any:
     """Return arrays with at least two axes; host data is copied."""
-    return _atleast(np.atleast_2d, arys)
+    return _one_or_all([_atleast(2, value, "atleast_2d()") for value in arys])
 
 
 def atleast_3d(*arys: Any) -> Any:
     """Return arrays with at least three axes; host data is copied."""
-    return _atleast(np.atleast_3d, arys)
+    return _one_or_all([_atleast(3, value, "atleast_3d()") for value in arys])
 
 
-def _atleast(compute: Any, values: tuple[Any, ...]) -> Any:
-    arrays = [array(value, copy=None) for value in values]
-    results = [wrap(compute(item._buffer), item) for item in arrays]
-    return results[0] if len(results) == 1 else results
+def _one_or_all(arrays: list[ndarray]) -> Any:
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def _atleast(ndim: int, value: Any, description: str) -> ndarray:
+    """Return a device array with at least so many axes; host data is copied, which is recorded."""
+    if not isinstance(value, ndarray):
+        value = announced_copy(value, description)
+    compute: Any = (np.atleast_1d, np.atleast_2d, np.atleast_3d)[ndim - 1]
+    return wrap(compute(value._buffer), value)
 
 
 def broadcast_arrays(*args: Any) -> list[ndarray]:
@@ -670,36 +691,204 @@ def delete(arr: Any, indices: Any, axis: Any = None) -> ndarray:
     return wrap(np.delete(unwrap(arr), chosen, axis))
 
 
+def concatenate(tup: Any, axis: Any = 0, out: Any = None, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Join arrays along an axis."""
+    arrays = list(tup)
+    for item in arrays:
+        if not isinstance(item, ndarray):
+            raise TypeError("Only cupy arrays can be concatenated") if np.isscalar(item) else unsupported(item)
+    return _joined(arrays, axis, out, dtype, casting)
+
+
+def stack(tup: Any, axis: int = 0, out: Any = None, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Join arrays along a new axis."""
+    arrays = list(tup)
+    for item in arrays:
+        if not isinstance(item, ndarray):
+            kind = f"{'numpy.' if type(item).__module__ == 'numpy' else ''}{type(item).__name__}"
+            raise TypeError(f"Argument 'a' has incorrect type (expected cupy._core.core._ndarray_base, got {kind})")
+    return _joined([wrap(np.expand_dims(item._buffer, axis)) for item in arrays], axis, out, dtype, casting)
+
+
+def column_stack(tup: Any) -> ndarray:
+    """Join vectors as the columns of a matrix."""
+    arrays = list(tup)
+    if not all(isinstance(item, ndarray) for item in arrays):
+        raise TypeError("Only cupy arrays can be column stacked")
+    if not all(item.ndim in (1, 2) for item in arrays):
+        raise ValueError("Only 1 or 2 dimensional arrays can be column stacked")
+    return _joined([item[:, None] if item.ndim == 1 else item for item in arrays], 1)
+
+
+# These three copy host data to the device, as CuPy's do.
+
+
+def vstack(tup: Any, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Join arrays along the first axis, vectors as rows."""
+    return _joined([_atleast(2, item, "vstack()") for item in tup], 0, None, dtype, casting)
+
+
+def hstack(tup: Any, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Join arrays along the second axis, vectors along their only one."""
+    arrays = [_atleast(1, item, "hstack()") for item in tup]
+    return _joined(arrays, 0 if arrays[0].ndim == 1 else 1, None, dtype, casting)
+
+
+def dstack(tup: Any) -> ndarray:
+    """Join arrays along the third axis."""
+    return _joined([_atleast(3, item, "dstack()") for item in tup], 2)
+
+
+def _joined(
+    arrays: list[ndarray], axis: Any, out: Any = None, dtype: Any = None, casting: str = "same_kind"
+) -> ndarray:
+    if not arrays:
+        raise ValueError("Cannot concatenate from empty tuple")
+    target = None if out is None else unwrap(out)
+    result = np.concatenate([array._buffer for array in arrays], axis, target, dtype=dtype, casting=casting)  # type: ignore[call-overload]
+    if out is None:
+        return wrap(result)
+    assert isinstance(out, ndarray)
+    return out
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """Return the coefficients of the polynomial with given roots, or of a symmetric matrix's eigenvalues."""
+    zeros = unwrap(seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
+        zeros = _eigenvalues(zeros)
+    elif zeros.ndim != 1:
+        raise ValueError("Input must be 1d or non-empty square 2d array.")
+    if zeros.size == 0:
+        return 1.0
+    zeros = zeros.astype(np.mintypecode(zeros.dtype.char))
+    # NumPy drops imaginary parts where the roots are conjugate pairs, CuPy does not.
+    return wrap(np.asarray(np.poly(zeros)).astype(zeros.dtype))
+
+
+def roots(p: Any) -> ndarray:
+    """Return the roots of a polynomial, as far as CuPy finds them."""
+    coefficients = unwrap(p)
+    if coefficients.dtype.kind == "b":
+        raise NotImplementedError("boolean inputs are not supported")
+    if coefficients.ndim != 1:
+        raise (
+            ValueError("Coefficient array is not 1-d")
+            if coefficients.ndim
+            else TypeError("0-dimensional input is not allowed")
+        )
+    # As NumPy's `polynomial` does: leading zeros do not count, the others stay.
+    coefficients = np.trim_zeros(coefficients, "f")
+    if coefficients.size < 2:
+        return wrap(np.zeros(0))
+    coefficients = coefficients.astype(np.common_type(coefficients))
+    if coefficients.size == 2:
+        found = -coefficients[1:] / coefficients[0]
+        return wrap(found.real if coefficients[1] == 0 else found)
+    found = _eigenvalues(np.polynomial.polynomial.polycompanion(coefficients[::-1]))
+    return wrap(found.astype(coefficients.dtype))
+
+
+def _eigenvalues(matrix: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if not np.array_equal(matrix, matrix.conj().T):
+        raise NotImplementedError("Only complex Hermitian and real symmetric 2d arrays are supported currently")
+    values: np.ndarray[Any, Any] = np.linalg.eigvalsh(matrix)
+    return values
+
+
+def _coefficients(value: Any) -> np.ndarray[Any, Any]:
+    if not isinstance(value, ndarray):
+        if isscalar(value):
+            return np.atleast_1d(value)
+        raise TypeError("Unsupported type")
+    if value.ndim > 1:
+        raise ValueError("Multidimensional inputs are not supported")
+    return np.atleast_1d(value._buffer)
+
+
+def polyadd(a1: Any, a2: Any) -> ndarray:
+    """Return the sum of two polynomials."""
+    return wrap(np.polyadd(_coefficients(a1), _coefficients(a2)))
+
+
+def polysub(a1: Any, a2: Any) -> ndarray:
+    """Return the difference of two polynomials."""
+    return wrap(np.polysub(_coefficients(a1), _coefficients(a2)))
+
+
+def polymul(a1: Any, a2: Any) -> ndarray:
+    """Return the product of two polynomials."""
+    return wrap(np.polymul(_coefficients(a1), _coefficients(a2)))
+
+
+def polyval(p: Any, x: Any) -> ndarray:
+    """Return the values of a polynomial; those of the variable may come from the host."""
+    if not isinstance(p, ndarray) or p.ndim == 0:
+        raise TypeError("p must be 1d ndarray or poly1d object")
+    if p.ndim > 1:
+        raise ValueError("p must be 1d array")
+    where = array(x, copy=None)._buffer
+    dtype = np.result_type(p.dtype.type(0), where)
+    if dtype == np.bool_ and p.size:
+        return wrap(p._buffer.any() * where + p._buffer[-1])
+    return wrap(np.asarray(np.polyval(p._buffer.astype(dtype), where.astype(dtype))).astype(dtype))
+
+
+def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    """Fit a polynomial."""
+    if unwrap(y).dtype == np.float16:
+        raise TypeError("float16 y are not supported")
+    data = [None if value is None else _double(unwrap(value)) for value in (x, y, w)]
+    return wrapped(np.polyfit(data[0], data[1], int(deg), rcond, full, data[2], cov), ())  # type: ignore[arg-type]
+
+
+def _double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+
+
+def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
+    """Return the indices at which a function of a matrix of ones is not zero."""
+    chosen: tuple[ndarray, ...] = mask_func(wrap(np.ones((n, n), np.int8)), k).nonzero()
+    return chosen
+
+
+def _to_file(value: Any, description: str) -> np.ndarray[Any, Any]:
+    """Return what a function that writes files or text reads; host data is taken as it is, as by CuPy."""
+    return announced_read(value, description) if isinstance(value, ndarray) else np.asarray(value)
+
+
 def save(file: Any, arr: Any, allow_pickle: Any = None) -> None:
     """Write an array to a file."""
-    np.save(file, unwrap(arr), allow_pickle=bool(allow_pickle))
+    np.save(file, _to_file(arr, "save()"), allow_pickle=True if allow_pickle is None else allow_pickle)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
     """Write arrays to one file."""
-    np.savez(
-        file,
-        *map(unwrap, args),
-        **{  # type: ignore[arg-type]
-            key: unwrap(value) for key, value in kwds.items()
-        },
-    )
+    _save_several(np.savez, "savez()", file, args, kwds)
 
 
 def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
     """Write arrays to one compressed file."""
-    np.savez_compressed(
-        file,
-        *map(unwrap, args),
-        **{  # type: ignore[arg-type]
-            key: unwrap(value) for key, value in kwds.items()
-        },
-    )
+    _save_several(np.savez_compressed, "savez_compressed()", file, args, kwds)
+
+
+def _save_several(write: Any, description: str, file: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
+    positional = [_to_file(value, description) for value in args]
+    write(file, *positional, **{key: _to_file(value, description) for key, value in kwds.items()})
 
 
 def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:
     """Write an array as text."""
-    np.savetxt(fname, unwrap(X), *args, **kwargs)
+    np.savetxt(fname, _to_file(X, "savetxt()"), *args, **kwargs)
+
+
+def _formatter(name: str) -> Callable[..., str]:
+    def text(*args: Any, **kwargs: Any) -> str:
+        value, *others = args or (kwargs.pop(next(iter(kwargs))),)
+        written: str = getattr(np, name)(_to_file(value, f"{name}()"), *others, **kwargs)
+        return written
+
+    return text
 
 
 def load(file: Any, mmap_mode: Any = None, allow_pickle: Any = None) -> Any:
@@ -746,12 +935,21 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     for name in _words(
         """
     apply_along_axis argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray
-    asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast copy copyto corrcoef delete from_dlpack
-    get_array_module get_default_memory_pool get_default_pinned_memory_pool in1d is_available iscomplexobj isrealobj
-    isscalar lexsort load meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise quantile require
-    result_type save savetxt savez savez_compressed shape show_config sort where
+    asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack concatenate copy copyto
+    corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool get_default_pinned_memory_pool hstack
+    in1d is_available iscomplexobj isrealobj isscalar lexsort load mask_indices meshgrid min_scalar_type msort
+    nanargmax nanargmin ndim percentile piecewise poly polyadd polyfit polymul polysub polyval quantile require
+    result_type roots save savetxt savez savez_compressed shape show_config sort stack vstack where
     """
     )
 }
-SPECIAL["asanyarray"] = asarray
-SPECIAL.update({name: _reader(name) for name in ("frombuffer", "fromfile", "fromiter", "genfromtxt", "loadtxt")})
+SPECIAL.update(asanyarray=asarray, concat=concatenate, row_stack=vstack)
+SPECIAL.update(
+    {name: _reader(name) for name in _words("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt")}
+)
+SPECIAL.update(
+    {
+        name: _formatter(name)
+        for name in _words("array2string array_repr array_str format_float_positional format_float_scientific")
+    }
+)

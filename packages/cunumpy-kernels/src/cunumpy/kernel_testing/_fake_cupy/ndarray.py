@@ -49,6 +49,20 @@ def announced_read(array: ndarray, description: str) -> np.ndarray[Any, Any]:
     return buffer
 
 
+def announced_copy(value: Any, description: str) -> ndarray:
+    """Return a device array for an implicit copy of host data, after announcing and recording it."""
+    from cunumpy import _transfers
+
+    watched = _transfers.watching()
+    text = f"{description} of host data of type {type(value).__name__}"
+    if watched:
+        _transfers.announce("to_device", text, getattr(value, "nbytes", None), implicit=True)
+    array = from_host(value)
+    if watched:
+        _transfers.record("to_device", text, array.nbytes, implicit=True)
+    return array
+
+
 def _owner(buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     while isinstance(buffer.base, np.ndarray):
         buffer = buffer.base
@@ -547,14 +561,14 @@ class ndarray:
         return str(announced_read(self, "str()"))
 
     def __format__(self, format_spec: str) -> str:
-        return format(announced_read(self, "format()")[()] if self.ndim == 0 else self._buffer, format_spec)
+        read = announced_read(self, "format()")
+        return format(read[()] if self.ndim == 0 else read, format_spec)
 
     def __repr__(self) -> str:
-        # Not recorded: debuggers and test reports call it behind the program's back.
-        return repr(self._buffer)
+        return repr(announced_read(self, "repr()"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.get(order="A"),)
+        return _rebuild, (np.array(announced_read(self, "pickling"), order="A"),)
 
     # ---- copies, views ----
 

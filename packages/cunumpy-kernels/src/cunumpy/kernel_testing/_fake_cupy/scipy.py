@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.machinery
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +17,28 @@ from typing import Any
 import numpy as np
 
 from . import _api
-from .functions import wrapped
+from .functions import _words, wrapped
 from .ndarray import is_host_array, ndarray, unsupported, unwrap
+
+# Where CuPy takes data as device arrays only, found by calling a real one with lists: modules, and single functions.
+_STRICT_MODULES = _words("fft fftpack linalg ndimage spatial spatial.distance special stats")
+_STRICT = _words(
+    """
+    interpolate.BarycentricInterpolator interpolate.KroghInterpolator interpolate.barycentric_interpolate
+    interpolate.interp1d interpolate.krogh_interpolate signal.choose_conv_method signal.convolve signal.convolve2d
+    signal.correlate signal.correlate2d signal.cspline1d_eval signal.cspline2d signal.cwt signal.fftconvolve
+    signal.hilbert signal.hilbert2 signal.lfilter signal.lfiltic signal.medfilt signal.medfilt2d signal.minimum_phase
+    signal.oaconvolve signal.order_filter signal.qspline1d_eval signal.qspline2d signal.residue signal.residuez
+    signal.sepfir2d signal.sos2zpk signal.sosfilt signal.sosfilt_zi signal.spectrogram signal.spline_filter
+    signal.symiirorder1 signal.unique_roots signal.upfirdn signal.wiener signal.zpk2ss signal.zpk2tf
+    """
+)
+_TAKE_LISTS = _words(
+    """
+    fft.fftshift fft.ifftshift linalg.bandwidth linalg.block_diag linalg.lu linalg.lu_factor linalg.lu_solve
+    ndimage.histogram ndimage.labeled_comprehension spatial.distance_matrix
+    """
+)
 
 
 def _inward(value: Any) -> Any:
@@ -67,12 +88,27 @@ class Proxy:
         return f"<stand-in of {type(self._wrapped).__name__}>"
 
 
-def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
+def _converting(function: Callable[..., Any], *, strict: bool = False) -> Callable[..., Any]:
+    """Return a function of SciPy's for device arrays; a strict one takes no list for its data."""
+
     def call(*args: Any, **kwargs: Any) -> Any:
+        for value in _data(function, args, kwargs) if strict else ():
+            if isinstance(value, (list, tuple)):
+                raise unsupported(value)
         with np.errstate(all="ignore"):
             return _outward(function(*_inward(args), **_inward(kwargs)))
 
     return functools.wraps(function)(call) if hasattr(function, "__name__") else call
+
+
+def _data(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the data of a call: all operands of a ufunc, else the first argument."""
+    if isinstance(function, np.ufunc):
+        return args[: function.nin]
+    if args:
+        return args[:1]
+    first = next(iter(inspect.signature(function).parameters), "")
+    return (kwargs.get(first),)
 
 
 class _ScipyModule(types.ModuleType):
@@ -94,7 +130,9 @@ class _ScipyModule(types.ModuleType):
                 name=name,
                 obj=self,
             )
-        served = _converting(value) if callable(value) else value
+        qualified = f"{path}.{name}"
+        strict = (path in _STRICT_MODULES or qualified in _STRICT) and qualified not in _TAKE_LISTS
+        served = _converting(value, strict=strict) if callable(value) else value
         vars(self)[name] = served
         return served
 
