@@ -15,6 +15,7 @@ import pytest
 
 from cunumpy.kernel_testing import run_in_fake_cupy_subprocess
 from cunumpy.kernel_testing._fake_cupy import _api
+from cunumpy.kernel_testing._fake_cupy.ufunc import METHODS
 
 TOOL = pathlib.Path(__file__).parents[2] / "tools" / "cupy_api.py"
 
@@ -77,6 +78,23 @@ def tool() -> Any:
 def test_the_table_is_cupys(tool: Any) -> None:
     for name, value in tool.api().items():
         assert getattr(_api, name) == value, f"{name}: run tools/cupy_api.py again"
+
+
+def test_ufunc_methods_are_cupys() -> None:
+    import cupy
+
+    given = {"reduce": (None,), "accumulate": (None,), "reduceat": (None, None), "at": (None, None, None)}
+    for method, arguments in given.items():
+        there = set()
+        for name in _api.CUPY["ufuncs"]:
+            try:
+                getattr(getattr(cupy, name), method)(*arguments)
+            except NotImplementedError:
+                continue
+            except Exception:  # of what it was given
+                pass
+            there.add(name)
+        assert there == set(METHODS[method]), method
 
 
 @pytest.fixture(scope="module")

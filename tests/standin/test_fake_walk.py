@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 import cupy
@@ -35,6 +37,7 @@ HOST: dict[str, Any] = {
 CALLS = """
 @all(x) ; @all(m, axis=0, keepdims=True) ; @allclose(x, x) ; @allclose(x, 1.0) ; @alltrue(m) | @all(m) ; @amax(x, 0)
 @amin(x, 1, keepdims=True) ; @angle(c) ; @angle(c, deg=True) ; @any(m) ; @append(v, w) ; @arange(3) ; @arange(1, 7, 2)
+@apply_over_axes(lib.sum, x, [0, -1]) ; @apply_over_axes(lib.sum, x, 1)
 @apply_along_axis(lambda r: r.sum(), 1, x) ; @argmax(x) ; @argmax(x, 1) ; @argmin(x, 0) ; @argsort(v)
 @argmax(x, 1, "i4") | @argmax(x, 1).astype("i4")
 @argwhere(m) ; @around(x, 1) ; @array(v) ; @array([1, 2]) ; @array_equal(v, v) ; @array_equiv(v, v)
@@ -193,7 +196,7 @@ def test_signatures_are_cupys(module: str, table: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("module", "table"), [("", _api.CUPY), ("linalg", _api.CUPY_LINALG), ("fft", _api.CUPY_FFT)])
 def test_there_is_no_name_that_cupy_lacks(module: str, table: dict[str, Any]) -> None:
     namespace = getattr(cupy, module) if module else cupy
-    known = {name for names in table.values() for name in names} | {"cuda", "linalg", "fft", "random"}
+    known = {name for names in table.values() for name in names} | {"cuda", "exceptions", "linalg", "fft", "random"}
     assert {name for name in vars(namespace) if not name.startswith("_")} <= known
 
 
@@ -208,6 +211,32 @@ def test_names_of_numpy_that_cupy_lacks_are_absent(name: str) -> None:
 def test_names_that_only_cupy_has_say_so(name: str) -> None:
     with pytest.raises(AttributeError, match="CuPy has it, but the stand-in"):
         getattr(cupy, name)
+
+
+def test_the_documentation_lists_what_the_stand_in_lacks() -> None:
+    page = Path(__file__).parents[2] / "docs" / "compatibility.md"
+    section = page.read_text().partition("### What the stand-in lacks")[2].partition("\n## ")[0]
+    listed = {
+        words[0]: set(words[1:])
+        for line in re.split(r"^\* ", section, flags=re.MULTILINE)[1:]
+        if (words := re.findall(r"`([\w.*]+)`", line))
+    }
+    names = {name for kind in _api.CUPY.values() for name in kind}
+    assert listed["cupy"] == {name for name in names if not hasattr(cupy, name)}
+    for module in listed["cupy.fft.config"]:
+        with pytest.raises(ImportError):
+            importlib.import_module(module)
+    for module, table in (("linalg", _api.CUPY_LINALG), ("fft", _api.CUPY_FFT), ("random", _api.CUPY_RANDOM)):
+        absent = {n for kind in table.values() for n in kind if not hasattr(getattr(cupy, module), n)}
+        assert absent == ({"config"} if module == "fft" else set())
+    imported = {"check_soft_dependencies", "distance_matrix", "fft", "ifft", "next_fast_len", "pi"}  # by CuPy's modules
+    absent = {
+        name
+        for path, names in _api.SCIPY.items()
+        for name in names
+        if not hasattr(importlib.import_module(f"cupyx.scipy.{path}"), name)
+    }
+    assert absent - imported <= listed["cupyx.scipy.sparse"]  # the SciPy that is installed may have more
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ It has the names and call signatures of CuPy (`_api`, facts read from a real CuP
 implicit conversion, no host arrays in calculations, 0-d results. Where CuPy's answer depends on undefined behaviour
 (indices out of bounds, dtypes of foreign byte order) it raises. What it accepts, CuPy accepts.
 
-Not part of it yet: CuPy's kernel classes (``RawKernel``, ``ElementwiseKernel``, ``fuse``, ...), ``cupyx.scipy.sparse``,
-``cupyx.jit``, streams that order anything (every operation completes at once), more than one device.
+`docs/compatibility.md` lists what it lacks. Every operation completes at once, so streams order nothing, and there is
+one device.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def install() -> types.ModuleType:
     cupy = _add("cupy", _names.top_level(), package=True)
     _add("cupy.linalg", _names.linalg())
     _add("cupy.fft", _names.fft())
+    _add("cupy.exceptions", _names.exceptions())
     _add("cupy.random", random.contents())
     _add("cupy.cuda", cuda.contents(), package=True)
     for name, contents in cuda.submodules().items():

@@ -111,6 +111,11 @@ def fft() -> dict[str, Any]:
     return functions.build(_api.CUPY_FFT["functions"], np.fft, "cupy.fft", {})
 
 
+def exceptions() -> dict[str, Any]:
+    """Return the contents of ``cupy.exceptions``."""
+    return {name: getattr(np.exceptions, name) for name in _api.CUPY["same"] if hasattr(np.exceptions, name)}
+
+
 def absent(module: str, name: str) -> str:
     """Return the text of an AttributeError."""
     table = getattr(_api, module.replace(".", "_").upper(), {})

@@ -93,7 +93,7 @@ ALIASES = {
 # Names that CuPy has and the stand-in does not serve.
 LEFT_OUT = _words(
     """
-    apply_over_axes byte_bounds clear_memo disp find_common_type fromDlpack fuse get_array_wrap issctype issubclass_
+    byte_bounds clear_memo disp find_common_type fromDlpack fuse get_array_wrap issctype issubclass_
     issubsctype make_aligned_dtype memoize obj2sctype safe_eval sctype2char set_string_function who
     """
 )
@@ -604,6 +604,20 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     return wrap(np.apply_along_axis(on_host, axis, unwrap(arr)))
 
 
+def apply_over_axes(func: Any, a: Any, axes: Any) -> ndarray:
+    """Apply a function of a device array and an axis to one axis after the other."""
+    value = wrap(unwrap(a), a)
+    for axis in np.atleast_1d(axes):
+        position = range(value.ndim)[axis]
+        reduced: ndarray = func(value, position)
+        if reduced.ndim != value.ndim:
+            reduced = wrap(np.expand_dims(reduced._buffer, position))
+        if reduced.ndim != value.ndim:
+            raise ValueError("function is not returning an array of the correct shape")
+        value = reduced
+    return value
+
+
 def piecewise(x: Any, condlist: Any, funclist: Any) -> ndarray:
     """Choose scalars by conditions."""
     if any(callable(item) for item in funclist):
@@ -838,8 +852,9 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     """Fit a polynomial."""
     if unwrap(y).dtype == np.float16:
         raise TypeError("float16 y are not supported")
-    data = [None if value is None else _double(unwrap(value)) for value in (x, y, w)]
-    return wrapped(np.polyfit(data[0], data[1], int(deg), rcond, full, data[2], cov), ())  # type: ignore[arg-type]
+    compute: Any = np.polyfit
+    weights = None if w is None else _double(unwrap(w))
+    return wrapped(compute(_double(unwrap(x)), _double(unwrap(y)), int(deg), rcond, full, weights, cov), ())
 
 
 def _double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -934,12 +949,13 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     name: globals()[name]
     for name in _words(
         """
-    apply_along_axis argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray
-    asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack concatenate copy copyto
-    corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool get_default_pinned_memory_pool hstack
-    in1d is_available iscomplexobj isrealobj isscalar lexsort load mask_indices meshgrid min_scalar_type msort
-    nanargmax nanargmin ndim percentile piecewise poly polyadd polyfit polymul polysub polyval quantile require
-    result_type roots save savetxt savez savez_compressed shape show_config sort stack vstack where
+    apply_along_axis apply_over_axes argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray asfarray
+    asfortranarray asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack concatenate
+    copy copyto corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool
+    get_default_pinned_memory_pool hstack in1d is_available iscomplexobj isrealobj isscalar lexsort load mask_indices
+    meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise poly polyadd polyfit polymul polysub
+    polyval quantile require result_type roots save savetxt savez savez_compressed shape show_config sort stack vstack
+    where
     """
     )
 }
