@@ -55,7 +55,7 @@ uv pip install --quiet --no-config --python "$SCRATCH/oldest" --override - \\
     pytest hypothesis packaging pyyaml matplotlib tqdm packages/* <<'END'
 numpy==2.0.*
 array-api-compat==1.13.*
-scipy==1.13.*
+scipy==1.15.*
 END
 "$SCRATCH/oldest/bin/python" -m pytest tests --ignore=tests/packaging
 """

@@ -23,7 +23,8 @@ def declared():
 
 
 def test_every_name_of_numpy_is_declared():
-    assert {name for name in np.__all__ if name[0] != "_"} <= declared().keys()
+    removed = {"in1d", "trapz"}  # by NumPy 2.4; deprecated before
+    assert {name for name in np.__all__ if name[0] != "_"} - removed <= declared().keys()
 
 
 def test_every_declared_name_is_there():

@@ -317,7 +317,15 @@ def test_interfaces() -> None:
     assert a.__dlpack_device__() == (2, 0)
     with pytest.raises((BufferError, RuntimeError)):
         np.from_dlpack(a)
-    assert np.from_dlpack(a, device="cpu").tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+    class OnHost:  # asks as NumPy from 2.1 on does for device="cpu"
+        def __dlpack__(self, **asked: Any) -> Any:
+            return a.__dlpack__(**asked, dl_device=self.__dlpack_device__())
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    assert np.from_dlpack(OnHost()).tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     assert cupy.from_dlpack(a).data.ptr == a.data.ptr
     assert a.device == cupy.cuda.Device(0)
     assert int(a.device) == 0

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.errors import ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
     Handler = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any]
 
-__all__ = ["named", "numpy_form", "standard_keywords"]
+__all__ = ["clip_limits", "named", "numpy_form", "standard_keywords"]
 
 _NOT_GIVEN = np._NoValue  # NumPy's mark of arguments that were not given, which callers pass on
 
@@ -87,6 +87,17 @@ def standard_function(backend: str, name: str) -> Callable[..., Any]:
     for part in name.split("."):
         value = getattr(value, part)
     return value  # type: ignore[return-value]
+
+
+def clip_limits(a_min: Any, a_max: Any, min: Any, max: Any) -> tuple[Any, Any]:
+    """Return the limits, None where there is none, of the two pairs that `numpy.clip` takes."""
+    if a_min is _NOT_GIVEN and a_max is _NOT_GIVEN:
+        return None if min is _NOT_GIVEN else min, None if max is _NOT_GIVEN else max
+    if min is not _NOT_GIVEN or max is not _NOT_GIVEN:
+        raise ArgumentError("clip: a_min, a_max and min, max mean the same; give one pair.")
+    if a_min is _NOT_GIVEN or a_max is _NOT_GIVEN:
+        raise ArgumentTypeError("clip: a_min and a_max belong together; give both (None for no limit), or min=, max=.")
+    return a_min, a_max
 
 
 def numpy_form(

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import cupy
 import numpy as np
 
-from cunumpy._call_forms import named, standard_function
+from cunumpy._call_forms import clip_limits, standard_function
 from cunumpy._cupy_namespace._ufuncs import numpy_ufunc
 from cunumpy._numpy_namespace import finfo, iinfo
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
     "broadcast_arrays",
-    "ceil",
     "clip",
     "count_nonzero",
     "finfo",
     "fix",
-    "floor",
     "histogram2d",
     "histogramdd",
     "i0",
@@ -34,7 +31,6 @@ __all__ = [
     "sinc",
     "take",
     "take_along_axis",
-    "trunc",
     "vecdot",
 ]
 
@@ -51,25 +47,6 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(cupy.meshgrid(*xi, copy=copy, sparse=sparse, indexing=indexing))
 
 
-def _integers_stay(name: str) -> Any:
-    native = getattr(cupy, name)
-    general = numpy_ufunc(name, native) if isinstance(native, cupy.ufunc) else native
-
-    @functools.wraps(general)
-    def rounding(x: Any, *args: Any, **kwargs: Any) -> Any:
-        if not args and not kwargs and isinstance(x, cupy.ndarray) and x.dtype.kind in "iub":
-            return x.copy()  # as NumPy does since 2.1; CuPy gives floating point
-        return general(x, *args, **kwargs)
-
-    return named("cupy", name, rounding)
-
-
-ceil = _integers_stay("ceil")
-fix = _integers_stay("fix")
-floor = _integers_stay("floor")
-trunc = _integers_stay("trunc")
-
-
 def clip(
     a: Any,
     a_min: Any = _NOT_GIVEN,
@@ -84,13 +61,7 @@ def clip(
 
     The keywords of a ufunc (``where``, ``dtype``, ``casting``, ``order``, ``subok``) are served as in `numpy.clip`.
     """
-    if a_min is _NOT_GIVEN and a_max is _NOT_GIVEN:
-        a_min = None if min is _NOT_GIVEN else min
-        a_max = None if max is _NOT_GIVEN else max
-    elif min is not _NOT_GIVEN or max is not _NOT_GIVEN:
-        raise ArgumentError("clip: a_min, a_max and min, max mean the same; give one pair.")
-    elif a_min is _NOT_GIVEN or a_max is _NOT_GIVEN:
-        raise ArgumentTypeError("clip: a_min and a_max belong together; give both (None for no limit), or min=, max=.")
+    a_min, a_max = clip_limits(a_min, a_max, min, max)
     if kwargs:
         return _clip_as_ufunc(a, a_min, a_max, out, kwargs)
     if a_min is not None or a_max is not None:
@@ -115,6 +86,11 @@ _maximum, _minimum, _positive = (numpy_ufunc(name, getattr(cupy, name)) for name
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Count the elements that are not zero; see `cupy.count_nonzero`."""
     return standard_function("cupy", "count_nonzero")(a, axis, keepdims=keepdims)
+
+
+def fix(x: Any, out: Any = None) -> Any:
+    """Round to the nearest integer towards zero; see `cupy.fix`."""
+    return cupy.fix(x) if out is None else cupy.fix(x, out)
 
 
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:

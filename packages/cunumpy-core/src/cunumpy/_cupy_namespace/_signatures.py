@@ -1,7 +1,7 @@
 """Signatures of NumPy's functions that NumPy itself does not tell, or not as they are.
 
-Before NumPy 2.4 its functions in C have no signature, `reshape` has had its ``shape`` since 2.1, and `arange` takes
-``dtype`` by position too, whatever its signature says.
+Before NumPy 2.4 its functions in C have no signature, `reshape` has had its ``shape`` and `astype` its ``device``
+since 2.1, and `arange` takes ``dtype`` by position too, whatever its signature says.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
     "asarray": lambda a, dtype=None, order=None, *, device=None, copy=None, like=None: None,
     "ascontiguousarray": lambda a, dtype=None, *, like=None: None,
     "asfortranarray": lambda a, dtype=None, *, like=None: None,
+    "astype": lambda x, dtype, /, *, copy=True, device=None: None,
     "concat": lambda arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind": None,
     "concatenate": lambda arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind": None,
     "empty": lambda shape, dtype=None, order="C", *, device=None, like=None: None,

@@ -23,13 +23,9 @@ for _name in ("sort", "argsort"):
     globals()[_name] = _standard_keywords("numpy", _name, getattr(_numpy, _name), ("descending",))
 
 if _numpy.lib.NumpyVersion(_numpy.__version__) < "2.1.0":
-    for _name, _keywords in {
-        "astype": ("device",),
-        "clip": ("min", "max"),
-        "from_dlpack": ("device", "copy"),
-        "reshape": ("copy", "shape"),
-    }.items():
-        globals()[_name] = _standard_keywords("numpy", _name, getattr(_numpy, _name), _keywords)
+    from cunumpy._numpy_namespace import _older
+
+    globals().update({_name: getattr(_older, _name) for _name in _older.__all__})
 
 if _numpy.lib.NumpyVersion(_numpy.__version__) < "2.3.0":
 

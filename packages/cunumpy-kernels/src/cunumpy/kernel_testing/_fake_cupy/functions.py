@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import array_api_compat.numpy as standard  # what NumPy has since 2.1
 import numpy as np
 
 from .ndarray import (
@@ -21,6 +22,7 @@ from .ndarray import (
     is_host_array,
     ndarray,
     operand,
+    reshaped,
     unsupported,
     unwrap,
     wrap,
@@ -269,7 +271,7 @@ def build(parameters: dict[str, str], numpy_module: Any, module: str, special: d
             written = special[name]
             functions[name] = with_signature(name, text, _spread(written), module)
             continue
-        compute = getattr(numpy_module, ALIASES.get(name, name), None)
+        compute = getattr(numpy_module, ALIASES.get(name, name), None) or getattr(standard, name, None)
         if compute is None:
             continue
         functions[name] = with_signature(name, text, _served(name, compute, text, module), module)
@@ -699,6 +701,11 @@ def from_dlpack(array: Any, device: Any = None, copy: Any = None) -> ndarray:
     raise BufferError("the CuPy stand-in can't read device memory of another library")
 
 
+def reshape(a: Any, newshape: Any, order: Any = "C", copy: Any = None) -> ndarray:
+    """Return the array with another shape."""
+    return wrap(reshaped(unwrap(a), newshape, order, copy), a)
+
+
 def delete(arr: Any, indices: Any, axis: Any = None) -> ndarray:
     """Return a copy without some rows."""
     chosen = indices._buffer if isinstance(indices, ndarray) else indices
@@ -949,13 +956,13 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     name: globals()[name]
     for name in _words(
         """
-    apply_along_axis apply_over_axes argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray asfarray
-    asfortranarray asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack concatenate
-    copy copyto corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool
-    get_default_pinned_memory_pool hstack in1d is_available iscomplexobj isrealobj isscalar lexsort load mask_indices
-    meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise poly polyadd polyfit polymul polysub
-    polyval quantile require result_type roots save savetxt savez savez_compressed shape show_config sort stack vstack
-    where
+    apply_along_axis apply_over_axes argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray
+    asfarray asfortranarray asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack
+    concatenate copy copyto corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool
+    get_default_pinned_memory_pool hstack in1d is_available iscomplexobj isrealobj isscalar lexsort load
+    mask_indices meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise poly polyadd polyfit
+    polymul polysub polyval quantile require reshape result_type roots save savetxt savez savez_compressed shape
+    show_config sort stack vstack where
     """
     )
 }

@@ -116,6 +116,16 @@ def operand(value: Any) -> Any:
     raise unsupported(value)
 
 
+def reshaped(
+    buffer: np.ndarray[Any, Any], shape: Any, order: Any = "C", copy: bool | None = None
+) -> np.ndarray[Any, Any]:
+    """Return a buffer with another shape; `numpy.reshape` has ``copy`` from NumPy 2.1 on."""
+    result: np.ndarray[Any, Any] = np.reshape(buffer.copy("K") if copy else buffer, shape, order)
+    if copy is False and result.size and not np.may_share_memory(buffer, result):
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return result
+
+
 def from_host(value: Any, dtype: Any = None, order: str | None = "K", ndmin: int = 0) -> ndarray:
     """Return a new device array with a copy of host data.
 
@@ -312,7 +322,7 @@ class ndarray:
     @shape.setter
     def shape(self, shape: Any) -> None:
         try:
-            self._buffer = self._buffer.reshape(shape, copy=False)
+            self._buffer = reshaped(self._buffer, shape, copy=False)
         except ValueError as error:
             if "copy" not in str(error):
                 raise
@@ -444,7 +454,8 @@ class ndarray:
         if dl_device is not None and dl_device[0] == 1:  # kDLCPU: asked for, so the copy is explicit
             if copy is False:
                 raise ValueError("GPU memory cannot be exported to CPU without copy")
-            return self.get().__dlpack__(max_version=max_version)
+            asked = {} if max_version is None else {"max_version": max_version}  # NumPy 2.0 neither asks nor answers
+            return self.get().__dlpack__(**asked)
         # A capsule of host memory that claims to be on a CUDA device would make a consumer read wild pointers.
         raise BufferError("the CuPy stand-in has no device memory that another library could read")
 
@@ -604,7 +615,7 @@ class ndarray:
         """Return the array with another shape."""
         if len(shape) == 1 and not isinstance(shape[0], int):
             (shape,) = shape
-        return wrap(np.reshape(self._buffer, shape, order=order, copy=copy), self)  # type: ignore[call-overload]
+        return wrap(reshaped(self._buffer, shape, order, copy), self)
 
     def transpose(self, *axes: Any) -> ndarray:
         """Return a view with the axes permuted."""
