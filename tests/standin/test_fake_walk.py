@@ -222,7 +222,8 @@ def test_the_documentation_lists_what_the_stand_in_lacks() -> None:
         if (words := re.findall(r"`([\w.*]+)`", line))
     }
     names = {name for kind in _api.CUPY.values() for name in kind}
-    assert listed["cupy"] == {name for name in names if not hasattr(cupy, name)}
+    of_newer_numpy = {name for name in {*_api.CUPY["functions"]} - LEFT_OUT if not hasattr(np, name)}
+    assert listed["cupy"] == {name for name in names if not hasattr(cupy, name)} - of_newer_numpy
     for module in listed["cupy.fft.config"]:
         with pytest.raises(ImportError):
             importlib.import_module(module)
