@@ -14,7 +14,8 @@ FOLDER = pathlib.Path(__file__).parent / "standin"
 
 
 def test_the_suite_for_the_cupy_backend_passes() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", str(FOLDER)]
+    folders = [str(FOLDER), str(FOLDER.parent / "gpu")]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *folders]
     done = subprocess.run(
         command,
         cwd=FOLDER.parent.parent,
