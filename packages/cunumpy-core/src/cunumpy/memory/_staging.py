@@ -160,9 +160,13 @@ class HostStaging:
                 )
             _gate.refuse_masked(array, function=function, argument="array")
         if array.shape != self._shape or array.dtype != self._dtype:
+            same_shape = array.shape == self._shape
+            remedy = (
+                f"convert it first, with .astype({str(self._dtype)!r})" if same_shape else "make a HostStaging for it"
+            )
             raise ArgumentError(
-                f"{function}: expected shape {self._shape} and dtype {self._dtype.str}, got an array of shape "
-                f"{array.shape} and dtype {array.dtype.str}; make a HostStaging for it, or convert it first."
+                f"{function}: argument 'array' must have shape {self._shape} and dtype {self._dtype}, got an array of "
+                f"shape {array.shape} and dtype {array.dtype}; {remedy}."
             )
         if on_device:
             return self._copy_from_device(array, stream, event)

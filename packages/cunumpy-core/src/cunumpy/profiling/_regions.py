@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from cunumpy import _backend, _transfers
 from cunumpy._call_sites import call_site
@@ -166,7 +166,7 @@ class Timing:
     name: str
     elapsed: float | None = None
     synced: bool = False
-    clock: str = "host"
+    clock: Literal["host", "device"] = "host"
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,9 @@ class timed_region(AbstractContextManager[Timing]):
     False
     """
 
-    def __init__(self, name: str, *, sync: bool = True, into: Timings | None = None, clock: str = "host") -> None:
+    def __init__(
+        self, name: str, *, sync: bool = True, into: Timings | None = None, clock: Literal["host", "device"] = "host"
+    ) -> None:
         if clock not in ("host", "device"):
             raise ArgumentError(f"timed_region(): clock must be 'host' or 'device', got {clock!r}")
         if clock == "device" and not sync:
