@@ -23,6 +23,7 @@ def test_creation_from_host_data(name, by_array):
         ("to_device", f"{name}(shape=(2, 3), dtype=float64)", 48)
     ]
     assert counter.events[0].where.startswith(__file__)
+    assert counter.events[0].duration > 0
 
 
 def test_lists_and_keywords():

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import functools
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -40,8 +41,9 @@ def _from_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         text = _described(name, source)
         _transfers.announce("to_device", text, getattr(source, "nbytes", None))
+        started = perf_counter()
         result = function(*args, **kwargs)
-        _transfers.record("to_device", text, result.nbytes)
+        _transfers.record("to_device", text, result.nbytes, started=started)
         return result
 
     return create
@@ -53,8 +55,9 @@ def _from_file(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if not _transfers.watching():
             return function(*args, **kwargs)
         _transfers.announce("to_device", name)
+        started = perf_counter()
         result = function(*args, **kwargs)
-        _transfers.record("to_device", name, getattr(result, "nbytes", None))
+        _transfers.record("to_device", name, getattr(result, "nbytes", None), started=started)
         return result
 
     return create
@@ -68,10 +71,11 @@ def _to_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         for array in arrays:
             _transfers.announce("to_host", _described(name, array), array.nbytes)
+        started = perf_counter()
         with _transfers.own():
             result = function(*args, **kwargs)
         for array in arrays:
-            _transfers.record("to_host", _described(name, array), array.nbytes)
+            _transfers.record("to_host", _described(name, array), array.nbytes, started=started)
         return result
 
     return copy
