@@ -45,7 +45,30 @@ def test_device_arrays_are_no_transfer():
         xp.array(device)
         xp.zeros_like(device)
         xp.arange(5)
+        assert xp.array([device, device]).shape == (2, 3)
     assert counter.events == []
+
+
+@pytest.mark.parametrize("name", ["vstack", "hstack", "dstack"])
+def test_stacking_host_data(name):
+    device = xp.asarray(HOST)
+    with xp.profiling.count_transfers() as counter:
+        result = getattr(xp, name)([device, HOST, device])
+    np.testing.assert_array_equal(result.get(), getattr(np, name)([HOST, HOST, HOST]))
+    assert [(e.kind, e.description, e.nbytes) for e in counter.events] == [
+        ("to_device", f"{name}(shape=(2, 3), dtype=float64)", 48)
+    ]
+    with xp.profiling.forbid_transfers():
+        getattr(xp, name)([device, device])
+        with pytest.raises(errors.TransferError, match=name):
+            getattr(xp, name)([device, HOST])
+
+
+def test_making_host_data_at_least_2d():
+    with xp.profiling.count_transfers() as counter:
+        assert xp.atleast_2d(HOST[0]).shape == (1, 3)
+        xp.atleast_2d(xp.zeros(3))
+    assert [(e.kind, e.description) for e in counter.events] == [("to_device", "atleast_2d(shape=(3,), dtype=float64)")]
 
 
 def test_to_the_host():

@@ -11,16 +11,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import cupy
+import numpy as np
 
-from cunumpy import _transfers
+from cunumpy import _arrays, _transfers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FROM_FILES", "FROM_HOST", "TO_HOST", "recorded"]
+__all__ = ["recorded"]
 
 FROM_HOST = ("array", "asarray", "asanyarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "require")
 FROM_FILES = ("frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "genfromtxt", "load", "loadtxt")
+# These make device arrays of whatever they are given, singly or in a sequence.
+FROM_HOST_ITEMS = ("atleast_1d", "atleast_2d", "atleast_3d", "dstack", "hstack", "row_stack", "vstack")
 TO_HOST = ("array2string", "array_repr", "array_str", "asnumpy", "save", "savetxt", "savez", "savez_compressed")
 
 
@@ -28,6 +31,8 @@ def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with its transfer announced and recorded while somebody watches."""
     if name in FROM_HOST:
         return _from_host(name, function)
+    if name in FROM_HOST_ITEMS:
+        return _from_host_items(name, function)
     if name in FROM_FILES:
         return _from_file(name, function)
     return _to_host(name, function) if name in TO_HOST else function
@@ -37,13 +42,33 @@ def _from_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def create(*args: Any, **kwargs: Any) -> Any:
         source = args[0] if args else kwargs.get("a", kwargs.get("object", kwargs.get("obj")))
-        if isinstance(source, cupy.ndarray) or not _transfers.watching() or hasattr(source, "__cuda_array_interface__"):
+        if isinstance(source, cupy.ndarray) or not _transfers.watching() or _is_on_device(source):
             return function(*args, **kwargs)
         text = _described(name, source)
         _transfers.announce("to_device", text, getattr(source, "nbytes", None))
         started = perf_counter()
         result = function(*args, **kwargs)
         _transfers.record("to_device", text, result.nbytes, started=started)
+        return result
+
+    return create
+
+
+def _from_host_items(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if not _transfers.watching():
+            return function(*args, **kwargs)
+        given = [*args, *kwargs.values()]
+        items = [one for value in given for one in (value if isinstance(value, (list, tuple)) else [value])]
+        copied = [one for one in items if isinstance(one, (np.ndarray, list, tuple))]
+        for one in copied:
+            _transfers.announce("to_device", _described(name, one), getattr(one, "nbytes", None))
+        started = perf_counter()
+        with _transfers.own():
+            result = function(*args, **kwargs)
+        for one in copied:
+            _transfers.record("to_device", _described(name, one), getattr(one, "nbytes", None), started=started)
         return result
 
     return create
@@ -79,6 +104,13 @@ def _to_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return copy
+
+
+def _is_on_device(source: Any) -> bool:
+    """Tell whether the source, or the first item of nested lists, is an array on a device."""
+    while isinstance(source, (list, tuple)) and source:
+        source = source[0]
+    return _arrays.get_array_backend(source) == "cupy"
 
 
 def _described(name: str, source: Any) -> str:
