@@ -55,12 +55,12 @@ def test_masked_ufuncs():
         ("sort", (A,), {"kind": "quicksort"}),
         ("argsort", (A,), {"kind": "mergesort", "axis": 0}),
         ("argmax", (A, 1), {"keepdims": True}),
-        ("clip", (A,), {"min": -0.5, "max": 0.5}),
-        ("take_along_axis", (A, np.argsort(A, axis=1)), {}),
+        ("clip", (A, -0.5), {"a_max": 0.5}),
+        ("take_along_axis", (A, np.argsort(A, axis=1), 1), {}),
         ("count_nonzero", (MASK,), {"axis": 0, "keepdims": True}),
         ("isin", (np.arange(9), 4), {}),
         ("unique", (np.array([3, 1, 3, 2]),), {"return_counts": True}),
-        ("floor", (np.arange(4),), {}),
+        ("floor", (A,), {}),
         ("sinc", (A,), {}),
         ("vecdot", (A, A), {"axis": 0}),
         ("fft.rfft", (A, 16), {"axis": 0}),
@@ -79,9 +79,8 @@ def test_call_forms(name, args, kwargs):
     moved = [xp.asarray(value) if isinstance(value, np.ndarray) else value for value in args]
     result = got(*moved, **kwargs)
     result = [host(one) for one in result] if isinstance(result, (tuple, list)) else host(result)
-    call_walk.assert_same(
-        result, np.asarray(wanted) if np.isscalar(wanted := expected(*args, **kwargs)) else wanted, name, rtol=1e-9
-    )
+    wanted = expected(*args, **kwargs)
+    call_walk.assert_same(result, np.asarray(wanted) if np.isscalar(wanted) else wanted, name, rtol=1e-9)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
