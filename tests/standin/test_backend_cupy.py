@@ -16,6 +16,7 @@ import pytest
 
 import cunumpy as xp
 from cunumpy import _backend, errors
+from cunumpy.kernel_testing import run_in_fake_cupy_subprocess
 
 cupy = sys.modules["cupy"]
 
@@ -78,6 +79,22 @@ class TestSwitching:
             _ = xp.linalg.multi_dot
         with pytest.raises(errors.MissingNameError, match=r"'errstate'.*Use numpy\.errstate itself"):
             _ = xp.errstate
+
+    def test_lazy_names_of_numpy_do_not_stay(self):
+        code = """
+import numpy
+import cunumpy as xp
+lazy = [name for name in ("char", "ctypeslib", "ma", "matlib", "rec", "strings") if name not in vars(numpy)]
+assert lazy and all(getattr(xp, name) for name in lazy) and xp.random
+xp.set_backend("cupy")
+assert not [name for name in lazy if hasattr(xp, name)]
+assert xp.random.__name__ == "cupy.random" and xp.fft.__name__ == "cunumpy._cupy_namespace.fft"
+with xp.use_backend("numpy"):
+    assert all(getattr(xp, name) for name in lazy)
+print("good")
+"""
+        done = run_in_fake_cupy_subprocess(code, env={"CUNUMPY_BACKEND": "numpy"})
+        assert done.stdout == "good\n"
 
     def test_shared_names(self):
         before = xp.float64, xp.pi, xp.newaxis

@@ -132,7 +132,7 @@ def find(name: str) -> Any:
         raise MissingNameError(explanation(name, backend, str(error), _owned), name=name, obj=_module) from None
     with _backend.lock:
         if _split_class is None and not name.startswith("_"):
-            vars(_module)[name] = value  # the next read is an ordinary one
+            names(backend)[name] = vars(_module)[name] = value  # the next read is an ordinary one
     return value
 
 
