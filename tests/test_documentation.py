@@ -3,10 +3,7 @@
 import doctest
 import importlib
 import inspect
-import os
 import re
-import subprocess
-import sys
 import types
 import warnings
 from pathlib import Path
@@ -14,28 +11,19 @@ from pathlib import Path
 import pytest
 
 import cunumpy as xp
+from examples_in_text import assert_runs_and_prints_what_it_says, code_blocks
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCKS = [
     pytest.param(block, id=f"{page.stem}-{number}")
     for page in sorted(DOCS.glob("*.md"))
-    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL))
+    for number, block in enumerate(code_blocks(page.read_text()))
 ]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_code_block_runs_and_prints_what_it_says(block, tmp_path):
-    """A first line like `# NAME=value python example.py` says in which environment."""
-    file = tmp_path / "example.py"
-    file.write_text(block, encoding="utf-8")
-    settings = dict(re.findall(r"(CUNUMPY_\w+)=(\S+)", block.splitlines()[0]))
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("CUNUMPY_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(file)], env=clean | settings, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    for expected in re.findall(r"^ *print\(.*\)  # (.+)$", block, re.MULTILINE):
-        assert expected in done.stdout.splitlines()
+    assert_runs_and_prints_what_it_says(block, tmp_path)
 
 
 def test_links_lead_to_files():

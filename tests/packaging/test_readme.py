@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,32 +10,15 @@ from pathlib import Path
 import pytest
 
 from distributions import MEMBERS, META, OPTIONAL, PACKAGES, ROOT
+from examples_in_text import assert_runs_and_prints_what_it_says, code_blocks
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PROGRAMS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+PROGRAMS = code_blocks(README)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=["nothing hidden", "no GPU", "no cost"])
 def test_example_runs(program: str, tmp_path: Path) -> None:
-    """A first line like `# NAME=value python example.py` says in which environment."""
-    file = tmp_path / "example.py"
-    file.write_text(program, encoding="utf-8")
-    settings = dict(re.findall(r"(CUNUMPY_\w+)=(\S+)", program.splitlines()[0]))
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("CUNUMPY_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(file)], env=clean | settings, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    # What a comment after a print shows is what is printed.
-    printed = done.stdout.splitlines()
-    shown = re.findall(r"^ *print\(.*\)  # (.+)$", program, re.MULTILINE)
-    for expected in shown:
-        if expected.startswith("says: "):
-            beginning = expected.removeprefix("says: ").removesuffix(" ...")
-            assert any(line.startswith(beginning) for line in printed)
-        elif not expected.startswith("says"):
-            assert expected in printed
-    assert all(printed)
+    assert all(assert_runs_and_prints_what_it_says(program, tmp_path))
 
 
 def test_examples_print_what_they_refuse(tmp_path: Path) -> None:
