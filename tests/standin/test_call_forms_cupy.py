@@ -229,6 +229,30 @@ def test_argument_errors_name_function_and_argument():
             call()
 
 
+def test_scalars_reach_the_device_without_a_copy_from_the_host(monkeypatch):
+    cupy, a = sys.modules["cupy"], xp.asarray(A)
+
+    def copied(*args, **kwargs):
+        raise AssertionError("a copy from the host that nobody asked for")
+
+    for name in ("array", "asarray", "asanyarray"):
+        monkeypatch.setattr(cupy, name, copied)
+    results = [
+        xp.isin(a, 2.0),
+        xp.searchsorted(a[0], 1.5),
+        xp.max(a[:0], axis=0, initial=4.0),
+        xp.sum(a, initial=1.0, where=True),
+        xp.mean(a, where=False, axis=0),
+        xp.clip(a, None, None),
+    ]
+    monkeypatch.undo()
+    assert xp.isin(2.0, a).get() == np.isin(2.0, A)
+    np.testing.assert_array_equal(results[0].get(), np.isin(A, 2.0))
+    assert results[1].get() == np.searchsorted(A[0], 1.5)
+    np.testing.assert_array_equal(results[2].get(), np.full(3, 4.0))
+    np.testing.assert_array_equal(results[5].get(), A)
+
+
 def test_division_by_zero_can_be_masked():
     a, b = np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.0, 4.0])
     d, e = xp.asarray(a), xp.asarray(b)

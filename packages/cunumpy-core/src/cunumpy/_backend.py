@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["cupy_available", "get_backend", "set_backend", "use_backend"]
 
-BACKENDS = ("numpy", "cupy")
-
 lock = RLock()  # guards the default, the listeners and what they keep
 _default: BackendType = "numpy"
 _split = False

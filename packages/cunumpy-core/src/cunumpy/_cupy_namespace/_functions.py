@@ -67,7 +67,9 @@ def clip(
     if a_min is not None or a_max is not None:
         return cupy.clip(a, a_min, a_max, out)
     if out is None:
-        return cupy.array(a)
+        if not isinstance(a, cupy.ndarray):  # a copy would come from the host
+            raise ArgumentTypeError(f"clip: a must be a CuPy array, got {type(a).__name__}; use xp.asarray first.")
+        return a.copy()
     cupy.copyto(out, a)
     return out
 
@@ -232,5 +234,8 @@ def _bools_to_float(x: Any) -> Any:
 
 
 def _scalar_to_array(value: Any) -> Any:
-    """Return a Python or NumPy scalar as a 0-d device array, anything else as it is."""
-    return cupy.asarray(value) if isinstance(value, (bool, int, float, complex, np.generic)) else value
+    """Return a Python or NumPy scalar as a 0-d device array, anything else as it is.
+
+    It is filled in by a kernel: `cupy.asarray` would be a copy from the host.
+    """
+    return cupy.full((), value) if isinstance(value, (bool, int, float, complex, np.generic)) else value

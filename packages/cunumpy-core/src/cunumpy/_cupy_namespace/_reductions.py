@@ -65,8 +65,9 @@ def _extremum(name: str, combine: str) -> Callable[..., Any]:
             return native(a, axis, out, keepdims)
         if a.size == 0:  # CuPy refuses to reduce nothing, also when initial says what that gives
             shape = np.empty(a.shape, np.bool_).any(axis=axis, keepdims=keepdims).shape
-            value = cupy.asarray(_scalar(name, initial, a.dtype))
-            return into(name, out, cupy.broadcast_to(value, shape).copy(), "unsafe")
+            result = cupy.empty(shape, a.dtype)
+            result[...] = _scalar(name, initial, a.dtype)
+            return into(name, out, result, "unsafe")
         return _combined(name, combine, native(a, axis, None, keepdims), initial, out)
 
     return reduce
