@@ -8,7 +8,7 @@ import pytest
 from cunumpy import _environment
 from cunumpy.errors import CuNumpyError, SettingError
 
-FLAGS = [name for name, variable in _environment.VARIABLES.items() if not variable.choices]
+FLAGS = [name for name, variable in _environment.VARIABLES.items() if not variable.choices and variable.least is None]
 PAGE = Path(__file__).parents[2] / "docs" / "environment.md"
 
 
@@ -68,6 +68,19 @@ def test_an_unknown_word_names_variable_value_and_words(monkeypatch, name, text)
         _environment.read(name)
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, CuNumpyError)
+
+
+@pytest.mark.parametrize(("text", "value"), [("1", 1), (" 12\t", 12)])
+def test_a_number_ignores_blanks(monkeypatch, text, value):
+    monkeypatch.setenv("CUNUMPY_NUM_THREADS", text)
+    assert _environment.read("CUNUMPY_NUM_THREADS") == value
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "2.0", "two", "1e3", "²"])
+def test_a_number_that_is_none_names_variable_value_and_the_least(monkeypatch, text):
+    monkeypatch.setenv("CUNUMPY_NUM_THREADS", text)
+    with pytest.raises(SettingError, match=rf"CUNUMPY_NUM_THREADS='{text}' .* expected a whole number from 1 on"):
+        _environment.read("CUNUMPY_NUM_THREADS")
 
 
 def test_settings_lists_what_is_set_and_what_is_wrong(monkeypatch):

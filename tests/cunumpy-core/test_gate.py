@@ -129,3 +129,53 @@ def test_numpy_warnings_are_not_hidden() -> None:
 
     with pytest.warns(UserWarning, match="odd"):
         gate(Odd())
+
+
+class TestIntegers:
+    @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", ">i4", "u8", "<i8"])
+    def test_any_integer_dtype_in_native_byte_order(self, dtype):
+        result = _gate.as_integer_array(np.arange(3, dtype=dtype), function="f", argument="keys")
+        assert result.tolist() == [0, 1, 2]
+        assert result.dtype.isnative
+        assert result.dtype.itemsize == np.dtype(dtype).itemsize
+
+    @pytest.mark.parametrize("empty", [[], (), [[]]])
+    def test_an_empty_list_is_one_of_integers(self, empty):
+        assert _gate.as_integer_array(empty, function="f", argument="keys").dtype == np.int64
+
+    @pytest.mark.parametrize("value", [[1.0], 2.5, [True], np.zeros(0), np.array(["a"]), [2**70], [1j], "7"])
+    def test_what_is_no_integer_is_refused(self, value):
+        with pytest.raises(ArgumentTypeError, match=r"f: argument 'keys' must have an integer dtype, got .*; "):
+            _gate.as_integer_array(value, function="f", argument="keys")
+
+    def test_the_number_of_dimensions_is_checked(self):
+        with pytest.raises(ArgumentError, match=r"f: argument 'keys' must have 1 dimension\(s\), got 2"):
+            _gate.as_integer_array([[1, 2]], function="f", argument="keys", ndim=1)
+
+
+class TestOverlap:
+    def test_interleaved_views_do_not_overlap(self):
+        memory = np.zeros(10)
+        assert not _gate.overlap(memory[::2], memory[1::2])
+        assert _gate.overlap(memory[::2], memory[::3])
+        assert _gate.overlap(memory, memory)
+        assert not _gate.overlap(memory, np.zeros(10))
+        assert not _gate.overlap(memory[:0], memory)
+
+    def test_what_is_hard_to_tell_counts_as_overlap(self):
+        memory = np.zeros(10**6)
+        first = np.lib.stride_tricks.as_strided(memory, (40,) * 6, (8 * 13, 8 * 17, 8 * 19, 8 * 23, 8 * 29, 8 * 31))
+        second = np.lib.stride_tricks.as_strided(
+            memory[5:], (41,) * 6, (16 * 13, 16 * 17, 16 * 19, 16 * 23, 16 * 29, 16 * 31)
+        )
+        assert _gate.overlap(first, second)
+
+
+def test_host_data_and_numbers_are_of_the_numpy_backend():
+    assert _gate.common_backend("f", x=[1.0], y=np.zeros(2), z=3, w=None) == "numpy"
+    assert _gate.common_backend("f", x=3, y=np.float32(2)) == "numpy"
+
+
+def test_device_arrays_of_other_libraries_are_refused_with_the_remedy():
+    with pytest.raises(ArgumentTypeError, match=r"f: argument 'x' is a device array of another library .*xp\.to_cupy"):
+        _gate.common_backend("f", x=ForeignDeviceArray(np.zeros(2)))

@@ -19,21 +19,24 @@ FALSE_WORDS = ("0", "false", "no", "off")
 
 
 class Variable(NamedTuple):
-    """One row of the table; without `choices` it is a flag that takes the boolean words."""
+    """One row of the table: a flag that takes the boolean words, one of `choices`, or a number from `least` on."""
 
     name: str
     distribution: str
     meaning: str
     when: str
     choices: tuple[str, ...] = ()
-    default: str | bool | None = False
+    default: str | bool | int | None = False
     default_text: str = "off"
+    least: int | None = None
 
     @property
     def accepted(self) -> str:
         """The accepted values in words."""
         if self.choices:
             return " or ".join(f"`{choice}`" for choice in self.choices)
+        if self.least is not None:
+            return f"a whole number from {self.least} on"
         return ", ".join(f"`{word}`" for word in TRUE_WORDS) + "; " + ", ".join(f"`{word}`" for word in FALSE_WORDS)
 
 
@@ -68,6 +71,27 @@ VARIABLES: dict[str, Variable] = {
             "when such a test is set up",
         ),
         Variable(
+            "CUNUMPY_NUM_THREADS",
+            "cunumpy-core",
+            "how many threads the native code may use",
+            "at each call that may use several",
+            default=None,
+            default_text="the processors that this process may use; in an MPI run its share of the node's",
+            least=1,
+        ),
+        Variable(
+            "CUNUMPY_NO_NATIVE",
+            "cunumpy-cuda",
+            "no native code: none is built, and what was built is not used; NumPy does the same work, more slowly",
+            "when a package is built, and when `cunumpy.rng` or `cunumpy.algorithms` is imported",
+        ),
+        Variable(
+            "CUNUMPY_REQUIRE_NATIVE",
+            "cunumpy-cuda",
+            "native code that can't be built or used is an error",
+            "when a package is built, and when `cunumpy.rng` or `cunumpy.algorithms` is imported",
+        ),
+        Variable(
             "MAYBEMPI",
             "cunumpy-core",
             "whether this process counts as part of an MPI run, whatever the launcher's variables say",
@@ -79,7 +103,7 @@ VARIABLES: dict[str, Variable] = {
 }
 
 
-def read(name: str) -> bool | str | None:
+def read(name: str) -> bool | str | int | None:
     """Return the value of an environment variable, or its default where it is unset or empty.
 
     The environment is read at each call. Blanks around the value and its case do not matter.
@@ -91,8 +115,8 @@ def read(name: str) -> bool | str | None:
 
     Returns
     -------
-    bool, str or None
-        A flag's truth, or the choice in lower case; None only where that is the default.
+    bool, str, int or None
+        A flag's truth, the choice in lower case, or the number; None only where that is the default.
 
     Raises
     ------
@@ -102,7 +126,7 @@ def read(name: str) -> bool | str | None:
     return parse(VARIABLES[name], os.environ.get(name, ""))
 
 
-def parse(variable: Variable, text: str) -> bool | str | None:
+def parse(variable: Variable, text: str) -> bool | str | int | None:
     """Return what `text` means as the value of `variable`; see `read`."""
     value = text.strip().lower()
     if not value:
@@ -110,6 +134,9 @@ def parse(variable: Variable, text: str) -> bool | str | None:
     if variable.choices:
         if value in variable.choices:
             return value
+    elif variable.least is not None:
+        if value.isascii() and value.isdigit() and int(value) >= variable.least:
+            return int(value)
     elif value in TRUE_WORDS:
         return True
     elif value in FALSE_WORDS:

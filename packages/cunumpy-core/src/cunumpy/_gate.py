@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, MixedBackendError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import NoReturn
+
+    from cunumpy._backend import BackendType
 
 DEVICE_KINDS = "biufcV"
 """Kinds of dtype that CUDA memory can hold."""
@@ -100,6 +102,109 @@ def as_host_array(
     if contiguous and not array.flags.c_contiguous:
         array = np.array(array, order="C")  # ascontiguousarray would make 0-d arrays 1-d
     return array
+
+
+def as_integer_array(
+    value: Any, *, function: str, argument: str, ndim: int | tuple[int, ...] | None = None
+) -> np.ndarray:
+    """Turn an array-like of integers into a plain NumPy array of native byte order; an empty list becomes int64.
+
+    Raises
+    ------
+    ArgumentTypeError
+        What is no integer: floating point, bool, objects (integers beyond 64 bits among them), masked and device
+        arrays.
+    ArgumentError
+        Ragged lists, or an unwanted number of dimensions.
+    """
+    array = as_host_array(value, function=function, argument=argument, dtype_kinds="biufcSUTMmVO", ndim=ndim)
+    if array.dtype.kind not in "iu":
+        if array.size == 0 and isinstance(value, (list, tuple)):
+            return array.astype(np.int64)
+        refuse_non_integer(value, array.dtype, function=function, argument=argument)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def refuse_non_integer(value: Any, dtype: Any, *, function: str, argument: str) -> NoReturn:
+    """Raise the `ArgumentTypeError` of an array that should have had an integer dtype."""
+    if dtype.kind == "O":
+        remedy = "every entry has to be an integer that fits in 64 bits"
+    elif dtype.kind == "f":
+        remedy = "if every value is whole, convert it with .astype(numpy.int64)"
+    else:
+        remedy = "convert it with .astype(numpy.int64) if its values are meant as integers"
+    _refuse(
+        f"{function}: argument {argument!r} must have an integer dtype, got {describe(value)} of dtype {dtype}; "
+        f"{remedy}."
+    )
+
+
+def common_backend(function: str, **arguments: Any) -> BackendType:
+    """Return the backend that the array arguments of a call belong to.
+
+    Numbers, NumPy's scalars and None are at home on both; lists and everything else without a device are host data.
+
+    Raises
+    ------
+    MixedBackendError
+        Host arrays and device arrays in one call.
+    ArgumentTypeError
+        A device array of another library.
+    """
+    device: list[str] = []
+    host: list[str] = []
+    for argument, value in arguments.items():
+        if value is None or isinstance(value, (int, float, complex, np.generic)):
+            continue
+        if _arrays.is_device_array(value):
+            device.append(argument)
+        elif _arrays.is_foreign_device_array(value):
+            _refuse(
+                f"{function}: argument {argument!r} is a device array of another library ({describe(value)}); wrap it "
+                "without a copy by xp.to_cupy(array)."
+            )
+        else:
+            host.append(argument)
+    if device and host:
+        raise MixedBackendError(
+            f"{function}: arguments {_listed(device)} are in device memory and {_listed(host)} on the host; move one "
+            "side explicitly, with xp.to_cupy(array) or xp.to_numpy(array)."
+        )
+    return "cupy" if device else "numpy"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def overlap(first: Any, second: Any) -> bool:
+    """Tell whether two arrays of one backend share memory: exactly, or True where that would take long to find out."""
+    first, second = _extent(first), _extent(second)
+    if not np.may_share_memory(first, second):
+        return False
+    try:
+        return bool(np.shares_memory(first, second, max_work=10_000))
+    except np.exceptions.TooHardError:
+        return True
+
+
+class _DeviceExtent:
+    """Where a device array lies, in the form that NumPy compares; nothing is read there."""
+
+    def __init__(self, array: Any) -> None:
+        self.__array_interface__ = {
+            "shape": array.shape,
+            "strides": array.strides,
+            "typestr": array.dtype.str if array.dtype.kind != "V" else f"|V{array.dtype.itemsize}",
+            "data": (int(array.data.ptr), True),
+            "version": 3,
+        }
+
+
+def _extent(array: Any) -> np.ndarray:
+    if not _arrays.is_device_array(array):
+        return np.asarray(array)
+    return np.empty(0) if array.size == 0 else np.asarray(_DeviceExtent(array))
 
 
 def as_device_source(value: Any, *, function: str, argument: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _backend, _environment, _installation, _launcher, _versions
+from cunumpy import _backend, _environment, _installation, _launcher, _threads, _versions
 from cunumpy.errors import SettingError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def report() -> dict[str, Any]:
             "executable": sys.executable,
             "platform": platform.platform(),
             "machine": platform.machine(),
-            "processors": _processors(),
+            "processors": _threads.usable_processors(),
         },
         "packages": {
             "numpy": np.__version__,
@@ -175,13 +175,6 @@ def _distribution(name: str) -> dict[str, Any] | None:
         direct = {}
     editable = isinstance(direct, dict) and bool(direct.get("dir_info", {}).get("editable", False))
     return {"version": distribution.version, "editable": editable}
-
-
-def _processors() -> int | None:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS and Windows
-        return os.cpu_count()
 
 
 def _blas() -> str | None:
