@@ -1,5 +1,6 @@
-"""CUDA devices, memory, streams and headers."""
+"""CUDA headers and tools for CUDA sources."""
 
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy.cuda._sources import cuda_include_dir, include_hash, resolve_includes
 
-__all__: list[str] = []
+__all__ = ["cuda_include_dir", "include_hash", "resolve_includes"]

@@ -1,0 +1,166 @@
+"""CUDA sources and the headers that they include."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cunumpy._gate import describe
+from cunumpy.errors import ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What can hide a directive comes first; a continued line is one line to the preprocessor.
+_TOKENS = re.compile(
+    r"""
+      //(?:[^\\\n]|\\\r?\n|\\.)*
+    | /\*.*?\*/
+    | R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
+    | "(?:[^"\\\n]|\\.)*"
+    | '(?:[^'\\\n]|\\.)*'
+    | (?P<directive>\#)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BLANKS = r"(?:[ \t]|\\\r?\n|/\*.*?\*/)*"
+_INCLUDE = re.compile(rf'\#{_BLANKS}include{_BLANKS}(?:"([^"\n]+)"|<([^>\n]+)>)', re.DOTALL)
+
+
+def cuda_include_dir() -> str:
+    """Return the folder of the shipped headers, for the compiler's ``-I``.
+
+    Returns
+    -------
+    str
+        ``<folder>/cunumpy/*.cuh`` are the headers: ``#include <cunumpy/random.cuh>``.
+
+    Examples
+    --------
+    >>> import os
+    >>> import cunumpy as xp
+    >>> os.path.isfile(os.path.join(xp.cuda.cuda_include_dir(), "cunumpy", "random.cuh"))
+    True
+    """
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+
+
+def resolve_includes(
+    source: str,
+    include_dirs: Iterable[str | Path] = (),
+    *,
+    base_dir: str | Path | None = None,
+    angle_dirs: Iterable[str | Path] = (),
+) -> list[Path]:
+    """Return the headers that a source includes, directly and by other headers.
+
+    Comments and string literals are skipped; the conditions of ``#if`` are not evaluated, and file names that are
+    macros are not expanded, so a header may be listed that the compiler does not read, but none of those found that it
+    reads is left out.
+
+    Parameters
+    ----------
+    source : str
+        CUDA or C++ source code.
+    include_dirs : iterable of str or Path, optional
+        Folders that are searched for ``#include "name"``, after the folder of the including file.
+    base_dir : str or Path, optional
+        The folder of the source itself.
+    angle_dirs : iterable of str or Path, optional
+        Folders that are searched for ``#include <name>``, and last for ``#include "name"``.
+
+    Returns
+    -------
+    list of Path
+        Depth first, in the order of first inclusion, each file once; what is not found is left out.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `source` is not a string.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> source = "#include <cunumpy/random.cuh>"
+    >>> [header.name for header in xp.cuda.resolve_includes(source, angle_dirs=[xp.cuda.cuda_include_dir()])]
+    ['random.cuh']
+    """
+    if not isinstance(source, str):
+        raise ArgumentTypeError(
+            f"resolve_includes: argument 'source' must be the source code as str, got {describe(source)}; read a file "
+            "with Path(...).read_text()."
+        )
+    angles = [Path(folder) for folder in angle_dirs]
+    quotes = [*map(Path, include_dirs), *angles]
+    found: list[Path] = []
+    seen: set[Path] = set()
+
+    def visit(text: str, folder: Path | None) -> None:
+        for quoted, name in _included_names(text):
+            folders = ([] if folder is None else [folder]) + quotes if quoted else angles
+            candidate = next((path for path in (place / name for place in folders) if path.is_file()), None)
+            if candidate is None:
+                continue
+            resolved = candidate.resolve()
+            if resolved not in seen:
+                seen.add(resolved)
+                found.append(candidate)
+                visit(candidate.read_text(encoding="utf-8-sig", errors="replace"), candidate.parent)
+
+    visit(source, None if base_dir is None else Path(base_dir))
+    return found
+
+
+def _included_names(source: str) -> list[tuple[bool, str]]:
+    """Return the names of the include directives, each with whether it is in quotes."""
+    names: list[tuple[bool, str]] = []
+    position = 0
+    while (token := _TOKENS.search(source, position)) is not None:
+        position = token.end()
+        before = source[source.rfind("\n", 0, token.start()) + 1 : token.start()]
+        if token["directive"] and not before.rpartition("*/")[2].strip():
+            include = _INCLUDE.match(source, token.start())
+            if include is not None:
+                names.append((include[1] is not None, include[1] or include[2]))
+                position = include.end()
+    return names
+
+
+def include_hash(paths: Iterable[str | Path]) -> str:
+    """Return a hash of the contents of files.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+        Their order matters, their names and places do not.
+
+    Returns
+    -------
+    str
+        The first 16 hexadecimal digits of the SHA-256 (FIPS 180-4) of each file's length, in 8 bytes, the lowest first,
+        followed by its bytes.
+
+    Raises
+    ------
+    FileNotFoundError
+        A file is missing.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> xp.cuda.include_hash([])
+    'e3b0c44298fc1c14'
+    """
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        raise ArgumentTypeError(
+            f"include_hash: argument 'paths' must be several paths, got the single one {paths!r}; pass [path]."
+        )
+    digest = hashlib.sha256()
+    for path in paths:
+        content = Path(path).read_bytes()
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()[:16]
