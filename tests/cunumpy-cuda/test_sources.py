@@ -104,7 +104,7 @@ def test_what_is_no_inclusion(tmp_path, source):
         '#include \\\r\n "a.cuh"\r\n',
         'const char* s = "/*";\n#include "a.cuh"',
         'char quote = \'"\';\n#include "a.cuh"',
-        "// don't\n#include \"a.cuh\"",
+        '// don\'t\n#include "a.cuh"',
         'const char* s = "//";\n#include "a.cuh"\n',
         '#if 0\n#include "a.cuh"\n#endif',
     ],

@@ -8,9 +8,21 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 if os.environ.get("CUNUMPY_FAKE_CUPY", "").strip() in ("", "0"):
     collect_ignore_glob = ["test_*.py"]
 else:
     from cunumpy.kernel_testing import install_fake_cupy
 
     install_fake_cupy()
+
+
+@pytest.fixture
+def raw_modules(monkeypatch):
+    """Give the stand-in a `cupy.RawModule`, so that the kernels of our packages run, and list what is launched."""
+    from host_raw_module import RawModule
+
+    monkeypatch.setattr("cupy.RawModule", RawModule, raising=False)
+    monkeypatch.setattr(RawModule, "launches", [])
+    return RawModule.launches
