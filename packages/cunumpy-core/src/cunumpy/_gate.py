@@ -15,7 +15,7 @@ from cunumpy import _arrays
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MixedBackendError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import NoReturn
 
     from cunumpy._backend import BackendType
@@ -183,7 +183,7 @@ def overlap(first: Any, second: Any) -> bool:
     if not np.may_share_memory(first, second):
         return False
     try:
-        return bool(np.shares_memory(first, second, max_work=10_000))
+        return bool(np.shares_memory(first, second, max_work=10_000)  # type: ignore[call-overload])
     except np.exceptions.TooHardError:
         return True
 
@@ -259,6 +259,61 @@ def check_writable(array: np.ndarray, *, function: str, argument: str) -> None:
             f"{function}: argument {argument!r} is written to, but the array is read-only (shape {array.shape}, dtype "
             f"{array.dtype}); pass a writable array, for instance its copy, {argument}.copy()."
         )
+
+
+def check_output(
+    out: Any,
+    *,
+    shape: tuple[int, ...],
+    dtype: Any,
+    backend: BackendType,
+    function: str,
+    argument: str = "out",
+    inputs: Mapping[str, Any] | None = None,
+) -> None:
+    """Check an array that results are to be written to: its backend, shape, dtype and layout; and that it is apart.
+
+    Parameters
+    ----------
+    out : Any
+        What the caller gave.
+    shape, dtype, backend
+        What it must have.
+    function, argument : str
+        Names for the error messages.
+    inputs : mapping of str to Any, optional
+        The other arguments by name. Arrays among them must not share memory with `out`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `out` is no array of the backend.
+    ArgumentError
+        Another shape, dtype or layout, read-only, or overlapping memory.
+    """
+    if not (_arrays.is_device_array(out) if backend == "cupy" else isinstance(out, np.ndarray) and not is_masked(out)):
+        _refuse(
+            f"{function}: argument {argument!r} must be a {backend}.ndarray, to which the result is written, got "
+            f"{describe(out)}; leave it out to get a new array."
+        )
+    if out.shape != shape or out.dtype != dtype:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} must have shape {shape} and dtype {np.dtype(dtype)}, got "
+            f"{describe(out)}; pass {backend}.empty({shape}, {str(np.dtype(dtype))!r}), or leave it out."
+        )
+    if not out.flags.c_contiguous:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} must be C-contiguous, got {describe(out)} with strides {out.strides}; "
+            "pass a contiguous array, and copy from it afterwards."
+        )
+    if backend == "numpy":
+        check_writable(out, function=function, argument=argument)
+    for name, value in (inputs or {}).items():
+        if (isinstance(value, np.ndarray) or _arrays.is_device_array(value)) and overlap(out, value):
+            raise ArgumentError(
+                f"{function}: argument {argument!r} shares memory with argument {name!r}, which would be overwritten "
+                f"while it is read; pass another array, or {name}.copy()."
+            )
 
 
 def is_masked(value: object) -> bool:
