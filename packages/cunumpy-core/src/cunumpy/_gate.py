@@ -183,7 +183,7 @@ def overlap(first: Any, second: Any) -> bool:
     if not np.may_share_memory(first, second):
         return False
     try:
-        return bool(np.shares_memory(first, second, max_work=10_000)  # type: ignore[call-overload])
+        return bool(np.shares_memory(first, second, max_work=10_000))  # type: ignore[call-overload]
     except np.exceptions.TooHardError:
         return True
 

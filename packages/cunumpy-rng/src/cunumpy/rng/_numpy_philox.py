@@ -13,14 +13,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["BLOCK", "bits64", "box_muller", "exponentials", "rounds", "uniforms", "words"]
+    from cunumpy.rng._layout import Operand
+
+__all__ = [
+    "BLOCK",
+    "bits64",
+    "box_muller",
+    "exponentials",
+    "philox_normal",
+    "philox_uniform",
+    "philox_words",
+    "rounds",
+    "uniforms",
+    "words",
+]
 
 BLOCK = 8192
 """Elements that a caller computes at once: a few times 64 KiB of temporaries, and 0.1 ms."""
-
-MASK64 = 2**64 - 1
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
@@ -117,6 +128,82 @@ def exponentials(u: np.ndarray, out: np.ndarray) -> None:
     np.subtract(1, u, out=out)
     np.log(out, out=out)
     np.subtract(0, out, out=out)  # not the negative, which would make -0 of 0
+
+
+def philox_uniform(operands: Sequence[Operand], first: np.ndarray, second: np.ndarray | None) -> None:
+    """Write uniform numbers of seeds, streams and counters.
+
+    Parameters
+    ----------
+    operands : sequence
+        Seed, stream and counter, as of `_layout`, broadcast to the shape of `first`.
+    first, second : ndarray
+        float64, C-contiguous, of one shape; `second` may be None. They share no memory with the operands.
+    """
+    for part, (seed, stream, counter) in _blocks(operands, first.size):
+        state = np.empty((4, part.stop - part.start), np.uint64)
+        words(seed, stream, counter, state)
+        uniforms(state[0], state[1], first.reshape(-1)[part])
+        if second is not None:
+            uniforms(state[2], state[3], second.reshape(-1)[part])
+
+
+def philox_normal(operands: Sequence[Operand], first: np.ndarray, second: np.ndarray | None) -> None:
+    """Write normal numbers of seeds, streams and counters; parameters as of `philox_uniform`."""
+    for part, (seed, stream, counter) in _blocks(operands, first.size):
+        state = np.empty((4, part.stop - part.start), np.uint64)
+        words(seed, stream, counter, state)
+        u0, u1 = np.empty((2, part.stop - part.start))
+        uniforms(state[0], state[1], u0)
+        uniforms(state[2], state[3], u1)
+        box_muller(u0, u1, first.reshape(-1)[part], None if second is None else second.reshape(-1)[part])
+
+
+def philox_words(operands: Sequence[Operand], out: np.ndarray) -> None:
+    """Write random words of counter words and key words.
+
+    Parameters
+    ----------
+    operands : sequence
+        Four counter words and two key words, as of `_layout`, of which the low 32 bits count; broadcast to the shape of
+        `out` without its last axis.
+    out : ndarray
+        uint32, C-contiguous, last axis of length 4.
+    """
+    rows = out.reshape(-1, 4)
+    for part, (*counter, key0, key1) in _blocks(operands, len(rows)):
+        state = np.empty((4, part.stop - part.start), np.uint64)
+        for row, word in zip(state, counter, strict=True):
+            row[:] = _low(word)
+        rounds(state, _low(key0), _low(key1))
+        rows[part] = state.T
+
+
+def _blocks(operands: Sequence[Operand], n: int) -> Iterator[tuple[slice, list[Integers]]]:
+    """Cut broadcast operands into blocks, in C order, with the values modulo 2^64; ints stay ints."""
+    arrays = [operand for operand in operands if not isinstance(operand, int)]
+    if not arrays:
+        if n:
+            yield slice(0, 1), list(operands)
+        return
+    if n == 0:
+        return
+    blocks = np.nditer(
+        arrays,
+        flags=["external_loop", "buffered"],
+        op_flags=[["readonly"]] * len(arrays),
+        op_dtypes=[np.uint64] * len(arrays),
+        casting="unsafe",  # modulo 2^64 for negative numbers
+        order="C",
+        buffersize=BLOCK,
+    )
+    start = 0
+    for values in blocks:
+        parts = iter(values if isinstance(values, tuple) else (values,))
+        block = [operand if isinstance(operand, int) else next(parts) for operand in operands]
+        size = next(part.size for part in block if not isinstance(part, int))
+        yield slice(start, start + size), block
+        start += size
 
 
 def _low(value: Integers) -> Any:
