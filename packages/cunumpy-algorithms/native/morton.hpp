@@ -19,7 +19,7 @@ struct CunumpyGrid {
     int levels;
     int hilbert;
     int key_bytes;  // 8 or 4
-    int pdep;  // whether the instruction of that name is fast on this processor
+    int pdep;  // whether the instructions pdep and pext are fast on this processor
     double lower[3], scale[3];
 };
 

@@ -124,6 +124,27 @@ int cells_of_axis(const CunumpyPositions &p, const CunumpyGrid &grid, int axis, 
     }
 }
 
+// The bits of one axis.
+template <bool PDEP>
+inline __attribute__((always_inline)) unsigned int compact(uint64_t key, int ndim, int axis) {
+#ifdef __BMI2__
+    if (PDEP)
+        return (unsigned int)__builtin_ia32_pext_di(
+            key, ndim == 2 ? 0x5555555555555555ull << axis : 0x1249249249249249ull << axis);
+#endif
+    return (unsigned int)(ndim == 2 ? cunumpy_morton_compact2(key >> axis) : cunumpy_morton_compact3(key >> axis));
+}
+
+template <bool PDEP>
+void separate(const char *keys, long long stride, int ndim, int axis, unsigned int mask, int n,
+              unsigned int *__restrict cells) {
+    for (int i = 0; i < n; ++i) {
+        uint64_t key;
+        memcpy(&key, keys + i * stride, 8);
+        cells[i] = compact<PDEP>(key, ndim, axis) & mask;
+    }
+}
+
 // cunumpy_hilbert_transpose2 and 3 with the loop over the points inside.
 void transpose(unsigned int *__restrict x, unsigned int *__restrict y, unsigned int *__restrict z, int ndim, int levels,
                int n) {
@@ -230,14 +251,12 @@ void CUNUMPY_SIMD(cunumpy_key_cells)(const char *keys, long long key_stride, con
     Axis cells[3];
     const int ndim = grid->ndim;
     const unsigned int mask = (unsigned int)((1ull << grid->levels) - 1ull);
-    for (int i = 0; i < n; ++i) {
-        uint64_t key;
-        memcpy(&key, keys + i * key_stride, 8);
-        for (int axis = 0; axis < ndim; ++axis) {
-            const uint64_t bits = key >> (grid->hilbert ? ndim - 1 - axis : axis);
-            cells[axis][i] =
-                (unsigned int)(ndim == 2 ? cunumpy_morton_compact2(bits) : cunumpy_morton_compact3(bits)) & mask;
-        }
+    for (int axis = 0; axis < ndim; ++axis) {
+        const int bit = grid->hilbert ? ndim - 1 - axis : axis;
+        if (grid->pdep)
+            separate<true>(keys, key_stride, ndim, bit, mask, n, cells[axis]);
+        else
+            separate<false>(keys, key_stride, ndim, bit, mask, n, cells[axis]);
     }
     if (grid->hilbert) untranspose(cells[0], cells[1], cells[2], ndim, grid->levels, n);
     for (int axis = 0; axis < ndim; ++axis)

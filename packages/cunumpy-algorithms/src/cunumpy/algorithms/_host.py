@@ -1,0 +1,10 @@
+"""What runs on the host: the native library, or NumPy where there is none."""
+
+from cunumpy.algorithms._library import HOST
+
+if HOST.library is None:
+    from cunumpy.algorithms import _numpy_morton as morton
+else:
+    from cunumpy.algorithms import _native_morton as morton  # type: ignore[no-redef]
+
+__all__ = ["morton"]
