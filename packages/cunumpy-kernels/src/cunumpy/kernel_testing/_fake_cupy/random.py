@@ -154,6 +154,26 @@ class BitGenerator:
     def __init__(self, seed: Any = None) -> None:
         self._bits = np.random.Philox(_seed(seed))
 
+    @property
+    def _state(self) -> ndarray:
+        """The state in device memory, of another size than CuPy's; programs that save it assign it later."""
+        state: Any = self._bits.state
+        inner, rest = state["state"], [state[key] for key in ("buffer_pos", "has_uint32", "uinteger")]
+        numbers = np.concatenate([inner["counter"], inner["key"], state["buffer"], np.array(rest, np.uint64)])
+        return wrap(numbers.astype(np.uint64).view(np.int8))
+
+    @_state.setter
+    def _state(self, state: ndarray) -> None:
+        numbers = state._buffer.view(np.uint64)
+        self._bits.state = {
+            "bit_generator": "Philox",
+            "state": {"counter": numbers[:4], "key": numbers[4:6]},
+            "buffer": numbers[6:10],
+            "buffer_pos": int(numbers[10]),
+            "has_uint32": int(numbers[11]),
+            "uinteger": int(numbers[12]),
+        }
+
 
 class XORWOW(BitGenerator):
     """CuPy's default source of random bits."""

@@ -1,0 +1,1052 @@
+"""A counter-based generator with a position, equal on both backends."""
+
+from __future__ import annotations
+
+import math
+import operator
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy import _arrays, _backend, _conversion, _gate
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.rng import _host
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+    from typing import NoReturn
+
+    from numpy.typing import DTypeLike
+
+    from cunumpy._backend import BackendType
+
+    Size = int | tuple[int, ...] | None
+
+POSITIONS = 2**56
+"""Blocks of a stream: the 8 bits above belong to the second tries of bounded integers."""
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def stream_number(rank: int = 0, component: int = 0) -> int:
+    """Return a stream for each pair of a process's rank and a component of the program.
+
+    Parameters
+    ----------
+    rank, component : int, default: 0
+        From 0 up, below 2^32.
+
+    Returns
+    -------
+    int
+        ``component * 2**32 + rank``: different pairs give different streams.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Not an integer.
+    ArgumentError
+        Negative, or not below 2^32.
+
+    Examples
+    --------
+    >>> from cunumpy.rng import PhiloxGenerator, stream_number
+    >>> loading = PhiloxGenerator(42, stream_number(rank=3, component=1))
+    >>> loading.stream == 2**32 + 3
+    True
+    """
+    numbers = []
+    for argument, value in (("rank", rank), ("component", component)):
+        number = _integer(value, "stream_number", argument)
+        if not 0 <= number < 2**32:
+            raise ArgumentError(f"stream_number: argument {argument!r} must be in [0, 2^32), got {number}.")
+        numbers.append(number)
+    return numbers[1] << 32 | numbers[0]
+
+
+class PhiloxGenerator:
+    """A counter-based random number generator that draws equal numbers with NumPy and CuPy.
+
+    The methods are those of NumPy's ``Generator``. Where arrays are among the arguments (`out` counts), they decide
+    which backend draws; without any it is the active one. Uniform numbers, integers and permutations are equal bit for
+    bit, normal and exponential ones within 8 units in the last place. On CuPy nothing waits for the device and each
+    fill is one kernel launch; array parameters and `choice` take a few more.
+
+    Generators with the same seed and different streams are independent, as are those with different seeds. Give each
+    process and each component of a program its own stream: `stream_number`, or `RandomStreams.philox`.
+
+    **Partition of the counters.** The generator has a `position`, the number of the next block. Block ``b`` is Philox
+    4x32-10 of (seed, stream, counter ``b``), which gives two 64-bit or four 32-bit words. A call that draws ``n``
+    values begins with a block of its own:
+
+    ==========================================================  ===================  ==================================
+    method                                                      blocks used          value ``j`` comes from
+    ==========================================================  ===================  ==================================
+    `random`, `uniform`, `standard_normal`, `normal`,           ``ceil(n / 2)``      number ``j % 2`` of block
+    `standard_exponential`, `exponential` in float64                                 ``position + j // 2``
+    the same in float32                                         ``ceil(n / 4)``      number ``j % 4`` of block
+                                                                                     ``position + j // 4``
+    `integers` of any dtype; `choice` with replacement          ``ceil(n / 2)``      as in float64
+    `permutation`, `choice` without replacement                 ``ceil(m / 2)``      keys for all ``m`` entries, as in
+                                                                                     float64
+    ==========================================================  ===================  ==================================
+
+    A normal pair is a block's two uniform numbers by Box and Muller's method. Integers that Lemire's method rejects are
+    drawn again with 1, 2, ... in bits 56 to 63 of the counter. So ``PhiloxGenerator(s, t).random(2 * n)`` has the pairs
+    of ``philox_uniform2(s, t, arange(n))``, and any part of a sequence can be computed by itself: set the position.
+
+    Threads may share a generator: each call takes its blocks in one step, whose order is not determined.
+
+    Parameters
+    ----------
+    seed : int
+        Taken modulo 2^64.
+    stream : int, default: 0
+        Taken modulo 2^64.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Seed or stream is not an integer; floats, bools and None are none.
+
+    References
+    ----------
+    Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11 (2011), doi:10.1145/2063384.2063405.
+
+    Examples
+    --------
+    >>> from cunumpy.rng import PhiloxGenerator
+    >>> generator = PhiloxGenerator(42)
+    >>> velocities = generator.normal(0.0, 2.0, size=(1000, 3))
+    >>> generator
+    PhiloxGenerator(seed=42, stream=0, position=1500)
+    >>> saved = generator.state
+    >>> first = generator.integers(100, size=5)
+    >>> generator.state = saved
+    >>> bool((generator.integers(100, size=5) == first).all())
+    True
+    """
+
+    __slots__ = ("_lock", "_position", "_seed", "_stream")
+
+    def __init__(self, seed: int, stream: int = 0) -> None:
+        self._seed = _integer(seed, "PhiloxGenerator", "seed") % 2**64
+        self._stream = _integer(stream, "PhiloxGenerator", "stream") % 2**64
+        self._position = 0
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return f"PhiloxGenerator(seed={self._seed}, stream={self._stream}, position={self._position})"
+
+    # --- position and state -------------------------------------------------------------------------------------------
+
+    @property
+    def seed(self) -> int:
+        """The seed, in [0, 2^64)."""
+        return self._seed
+
+    @property
+    def stream(self) -> int:
+        """The stream, in [0, 2^64)."""
+        return self._stream
+
+    @property
+    def position(self) -> int:
+        """The number of the next block, in [0, 2^56]; may be assigned."""
+        return self._position
+
+    @position.setter
+    def position(self, position: int) -> None:
+        number = _position(position, "PhiloxGenerator.position")
+        with self._lock:
+            self._position = number
+
+    def advance(self, blocks: int) -> None:
+        """Move the position by a number of blocks, negative ones included.
+
+        Parameters
+        ----------
+        blocks : int
+            Two float64 numbers or integers, or four float32 numbers, each.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Not an integer.
+        ArgumentError
+            The position would leave [0, 2^56]; it stays.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> generator = PhiloxGenerator(42)
+        >>> generator.advance(10)
+        >>> generator.position
+        10
+        """
+        step = _integer(blocks, "PhiloxGenerator.advance", "blocks")
+        with self._lock:
+            self._position = _position(self._position + step, "PhiloxGenerator.advance")
+
+    @property
+    def state(self) -> dict[str, int]:
+        """Seed, stream and position, as a dict of ints that can be stored anywhere, JSON included; may be assigned."""
+        with self._lock:
+            return {"seed": self._seed, "stream": self._stream, "position": self._position}
+
+    @state.setter
+    def state(self, state: Mapping[str, int]) -> None:
+        function = "PhiloxGenerator.state"
+        try:
+            keys = set(state)
+        except TypeError:
+            keys = set()
+        if keys != {"seed", "stream", "position"}:
+            raise ArgumentTypeError(f"{function}: must be a dict with the keys seed, stream, position, got {state!r}.")
+        seed = _integer(state["seed"], function, "seed") % 2**64
+        stream = _integer(state["stream"], function, "stream") % 2**64
+        position = _position(state["position"], function)
+        with self._lock:
+            self._seed, self._stream, self._position = seed, stream, position
+
+    def __getstate__(self) -> dict[str, int]:
+        return self.state
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        self._lock = Lock()
+        self.state = state
+
+    def _take(self, blocks: int, function: str) -> int:
+        """Return the position, and move it beyond the blocks."""
+        with self._lock:
+            position = self._position
+            if blocks > POSITIONS - position:
+                raise ArgumentError(
+                    f"{function}: needs {blocks} block(s), but of the 2^56 blocks of a stream only "
+                    f"{POSITIONS - position} are left; go on with another stream."
+                )
+            self._position = position + blocks
+        return position
+
+    # --- real numbers -------------------------------------------------------------------------------------------------
+
+    def random(self, size: Size = None, dtype: DTypeLike = np.float64, out: Any = None) -> Any:
+        """Draw from the uniform distribution on [0, 1).
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            The shape; by default a single number, or the shape of `out`.
+        dtype : {float64, float32}
+            Numbers have 53 or 24 random bits.
+        out : array, optional
+            Is filled and returned: of this dtype, C-contiguous and writable.
+
+        Returns
+        -------
+        float or numpy.ndarray or cupy.ndarray
+            A single number is a Python float on NumPy, a 0-d array on CuPy.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            A dtype, shape or output that can't be used; the position has not moved.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> PhiloxGenerator(42).random(2)
+        array([0.61295988, 0.07323174])
+        """
+        draw = _Draw("PhiloxGenerator.random", size, dtype, out)
+        return self._fill(draw, "uniform", 0.0, 1.0)
+
+    def uniform(
+        self,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        size: Size = None,
+        *,
+        dtype: DTypeLike = np.float64,
+        out: Any = None,
+        check: bool = True,
+    ) -> Any:
+        """Draw from the uniform distribution on [low, high); rounding can give `high`.
+
+        Parameters
+        ----------
+        low, high : float or array_like, default: 0.0, 1.0
+            The ends of the interval, finite and in order.
+        size : int or tuple of int, optional
+            The shape; by default that of `low` and `high` broadcast against each other, or of `out`.
+        dtype, out
+            As in `random`.
+        check : bool, default: True
+            Whether parameters in device memory are read to check them (recorded as ``to_host``).
+
+        Returns
+        -------
+        float or numpy.ndarray or cupy.ndarray
+            As in `random`: ``low + (high - low) * u``.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            Parameters, or what `random` refuses; the position has not moved.
+        MixedBackendError
+            Arrays of both backends.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> PhiloxGenerator(42).uniform(-1.0, [1.0, 3.0]).shape
+        (2,)
+        """
+        function = "PhiloxGenerator.uniform"
+        draw = _Draw(function, size, dtype, out, low=low, high=high)
+        low, high = draw.parameters
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite width is refused below
+            width = high - low
+        widest = float(np.finfo(draw.dtype).max)
+        bad = draw.any(lambda width: ~((width >= 0) & (width <= widest)), width, check)
+        if bad:
+            raise ArgumentError(
+                f"{function}: arguments 'low' and 'high' must be finite in {draw.dtype}, as their difference, and in "
+                f"order, got {draw.shown('low')} and {draw.shown('high')}."
+            )
+        return self._fill(draw, "uniform", low, width)
+
+    def standard_normal(self, size: Size = None, dtype: DTypeLike = np.float64, out: Any = None) -> Any:
+        """Draw from the normal distribution of mean 0 and standard deviation 1.
+
+        Parameters
+        ----------
+        size, dtype, out
+            As in `random`. The tails end at 8.57 (float64) or 5.77 (float32).
+
+        Returns
+        -------
+        float or numpy.ndarray or cupy.ndarray
+            As in `random`.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            As in `random`.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> PhiloxGenerator(42).standard_normal(2).round(6)
+        array([1.234542, 0.61185 ])
+        """
+        draw = _Draw("PhiloxGenerator.standard_normal", size, dtype, out)
+        return self._fill(draw, "normal", 0.0, 1.0)
+
+    def normal(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Size = None,
+        *,
+        dtype: DTypeLike = np.float64,
+        out: Any = None,
+        check: bool = True,
+    ) -> Any:
+        """Draw from a normal distribution.
+
+        Parameters
+        ----------
+        loc : float or array_like, default: 0.0
+            The mean.
+        scale : float or array_like, default: 1.0
+            The standard deviation, not negative.
+        size, dtype, out, check
+            As in `uniform`.
+
+        Returns
+        -------
+        float or numpy.ndarray or cupy.ndarray
+            As in `random`.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError, MixedBackendError
+            As in `uniform`.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> PhiloxGenerator(42).normal(10.0, [0.1, 1.0], size=(5, 2)).shape
+        (5, 2)
+        """
+        draw = _Draw("PhiloxGenerator.normal", size, dtype, out, loc=loc, scale=scale)
+        loc, scale = draw.parameters
+        draw.refuse_negative("scale", scale, check)
+        return self._fill(draw, "normal", loc, scale)
+
+    def standard_exponential(self, size: Size = None, dtype: DTypeLike = np.float64, *, out: Any = None) -> Any:
+        """Draw from the exponential distribution of mean 1.
+
+        Parameters
+        ----------
+        size, dtype, out
+            As in `random`. The tail ends at 36.7 (float64) or 16.6 (float32).
+
+        Returns
+        -------
+        float or numpy.ndarray or cupy.ndarray
+            As in `random`.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            As in `random`.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> PhiloxGenerator(42).standard_exponential(2).round(6)
+        array([0.949227, 0.076052])
+        """
+        draw = _Draw("PhiloxGenerator.standard_exponential", size, dtype, out)
+        return self._fill(draw, "exponential", 0.0, 1.0)
+
+    def exponential(
+        self,
+        scale: Any = 1.0,
+        size: Size = None,
+        *,
+        dtype: DTypeLike = np.float64,
+        out: Any = None,
+        check: bool = True,
+    ) -> Any:
+        """Draw from an exponential distribution.
+
+        Parameters
+        ----------
+        scale : float or array_like, default: 1.0
+            The mean, not negative.
+        size, dtype, out, check
+            As in `uniform`.
+
+        Returns
+        -------
+        float or numpy.ndarray or cupy.ndarray
+            As in `random`.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError, MixedBackendError
+            As in `uniform`.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> PhiloxGenerator(42).exponential(3.0, size=4).shape
+        (4,)
+        """
+        draw = _Draw("PhiloxGenerator.exponential", size, dtype, out, scale=scale)
+        (scale,) = draw.parameters
+        draw.refuse_negative("scale", scale, check)
+        return self._fill(draw, "exponential", 0.0, scale)
+
+    def _fill(self, draw: _Draw, kind: str, loc: Any, scale: Any) -> Any:
+        """Draw ``loc + scale * x``, scalars in the fill itself, arrays after it."""
+        out = draw.output()
+        position = self._take(-(-out.size // (16 // out.itemsize)), draw.function)
+        fill = getattr(_path(draw.backend), f"fill_{kind}")
+        whole_loc, whole_scale = _is_number(loc), _is_number(scale)
+        number = out.dtype.type
+        fill(
+            out,
+            self._seed,
+            self._stream,
+            position,
+            number(loc) if whole_loc and whole_scale else number(0),
+            number(scale) if whole_scale else number(1),
+        )
+        if not whole_scale:
+            out *= scale.astype(out.dtype)
+        if not (whole_loc and whole_scale):
+            out += number(loc) if whole_loc else loc.astype(out.dtype)
+        return draw.result(out)
+
+    # --- integers -----------------------------------------------------------------------------------------------------
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Size = None,
+        dtype: DTypeLike = np.int64,
+        endpoint: bool = False,
+        out: Any = None,
+        *,
+        check: bool = True,
+    ) -> Any:
+        """Draw integers from an interval, each exactly as probable as any other.
+
+        Parameters
+        ----------
+        low, high : int or array_like of int
+            From `low` up to, but without, `high`; without `high` from 0 up to `low`. Up to the whole range of the dtype
+            (the end of a 64-bit one with ``endpoint=True``, or as a Python int).
+        size : int or tuple of int, optional
+            The shape; by default that of `low` and `high` broadcast against each other, or of `out`.
+        dtype : dtype_like, default: int64
+            Any integer dtype, or bool.
+        endpoint : bool, default: False
+            Whether `high` can be drawn as well.
+        out : array, optional
+            As in `random`.
+        check : bool, default: True
+            As in `uniform`. Unchecked intervals that are empty or beyond the dtype give arbitrary integers.
+
+        Returns
+        -------
+        integer or numpy.ndarray or cupy.ndarray
+            A single number is a NumPy scalar of the dtype on NumPy, a 0-d array on CuPy.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Bounds that are not integers, a dtype that is not an integer's, and what `random` refuses.
+        ArgumentError
+            An empty interval, bounds beyond the dtype, and what `random` refuses. The position has not moved.
+        MixedBackendError
+            Arrays of both backends.
+
+        Notes
+        -----
+        Array bounds take 16 bytes of memory for each number drawn.
+
+        References
+        ----------
+        Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), doi:10.1145/3230636.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> rolled = PhiloxGenerator(42).integers(1, 6, size=1000, dtype="uint8", endpoint=True)
+        >>> sorted(set(rolled.tolist()))
+        [1, 2, 3, 4, 5, 6]
+        """
+        function = "PhiloxGenerator.integers"
+        if high is None:
+            low, high = 0, low
+            names = {"high": "low"}
+        else:
+            names = {}
+        draw = _Draw(function, size, dtype, out, integer=True, names=names, low=low, high=high)
+        low, high = draw.parameters
+        first, last = (0, 1) if draw.dtype.kind == "b" else (np.iinfo(draw.dtype).min, np.iinfo(draw.dtype).max)
+        if _is_number(low) and _is_number(high):
+            top = high if endpoint else high - 1
+            if low > top:
+                raise ArgumentError(_empty_interval(draw, endpoint))
+            if low < first or top > last:
+                raise ArgumentError(_beyond_dtype(draw, first, last, endpoint))
+            out = draw.output()
+            position = self._take(-(-out.size // 2), function)
+            _path(draw.backend).fill_integers(
+                out, self._seed, self._stream, position, low % 2**64, (top - low + 1) % 2**64
+            )
+            return draw.result(out)
+        bottom, span = _intervals(draw, low, high, first, last, endpoint, check)
+        out = draw.output()
+        position = self._take(-(-out.size // 2), function)
+        xp = draw.module
+        bottom = xp.ascontiguousarray(xp.broadcast_to(bottom, out.shape))
+        span = xp.ascontiguousarray(xp.broadcast_to(span, out.shape))
+        _path(draw.backend).fill_integers_between(out, self._seed, self._stream, position, bottom, span)
+        return draw.result(out)
+
+    # --- orders and choices -------------------------------------------------------------------------------------------
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """Return the numbers below `x`, or the entries of an array, in random order.
+
+        The order is that of 64-bit random keys, ties (which are as rare as 1 in 2^64 pairs) in their original order.
+
+        Parameters
+        ----------
+        x : int or array_like
+            A number of elements, or an array of at least one dimension, which is left as it is.
+        axis : int, default: 0
+            Along which axis entries move, as wholes.
+
+        Returns
+        -------
+        numpy.ndarray or cupy.ndarray
+            int64 of shape (x,), or a new array like `x`.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            No such number or array, or no such axis; the position has not moved.
+
+        Notes
+        -----
+        Takes O(n log n) time and 16 bytes of memory for each entry.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> sorted(PhiloxGenerator(42).permutation(5).tolist())
+        [0, 1, 2, 3, 4]
+        """
+        function = "PhiloxGenerator.permutation"
+        backend, array, count = _population(function, "x", x, axis)
+        order = self._order(backend, count, function)
+        return order if array is None else array.take(order, axis=axis)
+
+    def choice(
+        self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0, *, check: bool = True
+    ) -> Any:
+        """Draw entries of an array, or numbers below an int.
+
+        Parameters
+        ----------
+        a : int or array_like
+            A number of elements, or an array of at least one dimension.
+        size : int or tuple of int, optional
+            How many entries, as a shape; by default a single one.
+        replace : bool, default: True
+            Whether an entry can be drawn more than once. If not, entries come in the order in which they are drawn.
+        p : array_like, optional
+            The probability of each entry, shape (n,), at least 0, with sum 1; by default all are equal. With
+            replacement a probability counts in multiples of 2^-62.
+        axis : int, default: 0
+            Along which axis entries lie.
+        check : bool, default: True
+            Whether `p` in device memory is read to check it (recorded as ``to_host``).
+
+        Returns
+        -------
+        scalar or numpy.ndarray or cupy.ndarray
+            The axis of `a` is replaced by the shape `size`. An int `a` gives int64.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            No such population, size or probabilities; the position has not moved.
+        MixedBackendError
+            `a` and `p` are arrays of different backends.
+
+        Notes
+        -----
+        Without replacement it takes time and memory for the whole population. Probabilities then are those of drawing
+        one after another (the smallest of exponential keys divided by them). Results are equal on both backends, but
+        for weighted draws without replacement whose keys agree to 15 digits.
+
+        References
+        ----------
+        Efraimidis, Spirakis, "Weighted random sampling with a reservoir", Information Processing Letters 97 (2006),
+        doi:10.1016/j.ipl.2005.11.003.
+
+        Examples
+        --------
+        >>> from cunumpy.rng import PhiloxGenerator
+        >>> PhiloxGenerator(42).choice(10, size=3, replace=False).shape
+        (3,)
+        """
+        function = "PhiloxGenerator.choice"
+        shape = () if size is None else _shape(function, size)
+        number = math.prod(shape)
+        backend, array, count = _population(function, "a", a, axis, p)
+        xp = _module(backend)
+        if count == 0 and number > 0:
+            raise ArgumentError(f"{function}: argument 'a' has no entries to choose {number} from.")
+        if not replace and number > count:
+            raise ArgumentError(
+                f"{function}: {number} entries can't be chosen from {count} without replacement; ask for fewer, or use "
+                "replace=True."
+            )
+        weights = None
+        if p is not None:
+            weights = _probabilities(function, backend, p, count, 0 if replace else number, check)
+        if replace:
+            index = self._with_replacement(backend, xp, count, number, weights, function)
+        elif weights is None:
+            index = self._order(backend, count, function)[:number]
+        else:
+            keys = xp.empty(count)
+            position = self._take(-(-count // 2), function)
+            _path(backend).fill_exponential(keys, self._seed, self._stream, position, np.float64(0), np.float64(1))
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # infinite keys come last
+                keys /= weights
+            keys[weights == 0] = math.inf
+            index = _argsort(xp, keys)[:number]
+        if size is None:
+            index = index.reshape(())
+            if array is None:
+                return index if backend == "cupy" else index[()]
+            taken = array.take(index, axis=axis)
+            return taken[()] if isinstance(taken, np.ndarray) and taken.ndim == 0 else taken
+        index = index.reshape(shape)
+        return index if array is None else array.take(index, axis=axis)
+
+    def _order(self, backend: BackendType, count: int, function: str) -> Any:
+        xp = _module(backend)
+        keys = xp.empty(count, np.uint64)
+        position = self._take(-(-count // 2), function)
+        _path(backend).fill_integers(keys, self._seed, self._stream, position, 0, 0)
+        return _argsort(xp, keys)
+
+    def _with_replacement(
+        self, backend: BackendType, xp: ModuleType, count: int, number: int, weights: Any, function: str
+    ) -> Any:
+        index = xp.empty(number, np.int64 if weights is None else np.float64)
+        position = self._take(-(-number // 2), function)
+        path = _path(backend)
+        if weights is None:
+            path.fill_integers(index, self._seed, self._stream, position, 0, count)
+            return index
+        path.fill_uniform(index, self._seed, self._stream, position, np.float64(0), np.float64(1))
+        if number == 0:
+            return index.astype(np.int64)
+        # Sums of integers do not depend on their order, which differs between backends.
+        ends = xp.cumsum(xp.rint(weights * 2.0**62).astype(np.int64))
+        index *= ends[-1].astype(np.float64)
+        return xp.searchsorted(ends, xp.minimum(index.astype(np.int64), ends[-1] - 1), side="right")
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+class _Draw:
+    """The checked arguments of one draw.
+
+    Parameters
+    ----------
+    names : dict, optional
+        What messages call a parameter, if not by its keyword.
+    **parameters
+        Of the distribution.
+
+    Attributes
+    ----------
+    parameters : list
+        Numbers, or arrays of the backend.
+    """
+
+    def __init__(
+        self,
+        function: str,
+        size: Any,
+        dtype: Any,
+        out: Any,
+        *,
+        integer: bool = False,
+        names: dict[str, str] | None = None,
+        **parameters: Any,
+    ) -> None:
+        self.function = function
+        self.given = parameters
+        self.dtype = _dtype(function, dtype, integer)
+        self.out = out
+        self.names = {name: (names or {}).get(name, name) for name in parameters}
+        self.backend = _backend_of(function, out=out, **{self.names[name]: v for name, v in parameters.items()})
+        self.module = _module(self.backend)
+        self.parameters = [
+            _parameter(function, self.names[name], value, self.backend, self.dtype)
+            for name, value in parameters.items()
+        ]
+        arrays = {name: v for name, v in zip(self.names.values(), self.parameters, strict=True) if not _is_number(v)}
+        shapes = [array.shape for array in arrays.values()]
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise ArgumentError(
+                f"{function}: arguments {' and '.join(map(repr, arrays))} have shapes "
+                f"{' and '.join(map(str, shapes))}, which do not broadcast against each other."
+            ) from None
+        self.scalar = size is None and out is None and shape == ()
+        self.shape = shape if size is None else _shape(function, size)
+        if out is not None:
+            if size is None:
+                self.shape = getattr(out, "shape", shape)
+            _gate.check_output(
+                out, shape=self.shape, dtype=self.dtype, backend=self.backend, function=function, inputs=arrays
+            )
+            if self.backend == "numpy" and not out.flags.aligned:
+                raise ArgumentError(f"{function}: argument 'out' is not aligned to its dtype; pass another output.")
+        for argument, array in arrays.items():
+            if not _broadcasts(array.shape, self.shape):
+                raise ArgumentError(
+                    f"{function}: argument {argument!r} has shape {array.shape}, which does not broadcast to the shape "
+                    f"{self.shape} of the result."
+                )
+        if self.backend == "cupy":
+            _path("cupy").check_devices(function, out=out, **arrays)
+
+    def output(self) -> Any:
+        """Return the array to fill."""
+        return self.module.empty(self.shape, self.dtype) if self.out is None else self.out
+
+    def result(self, array: Any) -> Any:
+        """Return what the caller gets of the filled array."""
+        if self.scalar and self.backend == "numpy":
+            return float(array) if self.dtype.kind == "f" else array[()]
+        return array
+
+    def any(self, condition: Any, value: Any, check: bool) -> bool:
+        """Tell whether a condition holds for a number, or for any element of an array; unread where unchecked."""
+        if self.backend == "cupy" and not _is_number(value):
+            return check and _flag(condition(value), self.function)
+        return bool(np.any(condition(np.asarray(value))))
+
+    def refuse_negative(self, name: str, value: Any, check: bool) -> None:
+        if self.any(lambda value: value < 0, value, check):
+            raise ArgumentError(f"{self.function}: argument {name!r} must not be negative, got {self.shown(name)}.")
+
+    def shown(self, name: str) -> str:
+        value = self.given[name]
+        return repr(value) if isinstance(value, (int, float, np.generic)) else _gate.describe(value)
+
+
+def _path(backend: BackendType) -> ModuleType:
+    if backend == "cupy":
+        from cunumpy.rng import _device_generator
+
+        return _device_generator
+    return _host.generator
+
+
+def _module(backend: BackendType) -> Any:
+    return np if backend == "numpy" else _backend.require_cupy("PhiloxGenerator")
+
+
+def _integer(value: Any, function: str, argument: str) -> int:
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} must be an integer, got {value!r}; convert it with int(...) if that is "
+            "meant."
+        ) from None
+
+
+def _position(value: Any, function: str) -> int:
+    number = _integer(value, function, "position")
+    if not 0 <= number <= POSITIONS:
+        raise ArgumentError(f"{function}: the position must be in [0, 2^56], got {number}.")
+    return number
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or _arrays.get_array_backend(value) == "cupy"
+
+
+def _backend_of(function: str, **values: Any) -> BackendType:
+    """Return the backend of the arrays among the arguments, or the active one."""
+    arrays = {argument: value for argument, value in values.items() if _is_array(value)}
+    return _gate.common_backend(function, **arrays) if arrays else _backend.get_backend()
+
+
+def _dtype(function: str, dtype: Any, integer: bool) -> np.dtype[Any]:
+    converted = _gate.as_dtype(dtype, function=function)
+    known = converted.kind in "iub" and converted.isnative if integer else converted in _FLOATS
+    if not known:
+        expected = "an integer dtype (or bool) of native byte order" if integer else "float64 or float32"
+        raise ArgumentTypeError(f"{function}: argument 'dtype' must be {expected}, got {converted}.")
+    return converted
+
+
+def _shape(function: str, size: Any) -> tuple[int, ...]:
+    entries = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    shape = tuple(_integer(entry, function, "size") for entry in entries)
+    if any(entry < 0 for entry in shape):
+        raise ArgumentError(f"{function}: argument 'size' must not be negative, got {size}.")
+    return shape
+
+
+def _broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, wanted) == wanted
+    except ValueError:
+        return False
+
+
+def _parameter(function: str, argument: str, value: Any, backend: BackendType, dtype: np.dtype[Any]) -> Any:
+    """Make a parameter of draws of a dtype a Python number, or an array of the backend."""
+    integer = dtype.kind != "f"
+    if isinstance(value, (int, float, np.generic)):
+        if integer:
+            return _integer(value, function, argument)
+        if isinstance(value, np.generic) and value.dtype.kind not in "biuf":
+            raise ArgumentTypeError(f"{function}: argument {argument!r} must be a real number, got {value!r}.")
+        try:
+            number = float(value)
+        except OverflowError:
+            _refuse_overflow(function, argument, dtype)
+        if math.isfinite(number) and abs(number) > float(np.finfo(dtype).max):
+            _refuse_overflow(function, argument, dtype)
+        return number
+    if _arrays.is_device_array(value):
+        if integer and value.dtype.kind not in "iu":
+            _gate.refuse_non_integer(value, value.dtype, function=function, argument=argument)
+        if value.dtype.kind not in "biuf":
+            raise ArgumentTypeError(
+                f"{function}: argument {argument!r} has dtype {value.dtype}, expected a real one; convert it with "
+                ".astype(...)."
+            )
+        return value if integer else value.astype(np.float64, copy=False)
+    if integer:
+        array = _gate.as_integer_array(value, function=function, argument=argument)
+    else:
+        array = _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biuf")
+        array = array.astype(np.float64, copy=False)
+        if dtype.itemsize < 8 and bool((np.isfinite(array) & (np.abs(array) > float(np.finfo(dtype).max))).any()):
+            _refuse_overflow(function, argument, dtype)
+    return array if backend == "numpy" else _conversion.copy_to_device(np.asarray(array, order="C"), function)
+
+
+def _refuse_overflow(function: str, argument: str, dtype: np.dtype[Any]) -> NoReturn:
+    raise ArgumentError(f"{function}: argument {argument!r} has a value beyond what {dtype} can hold.")
+
+
+def _flag(flags: Any, function: str) -> bool:
+    """Read whether any of a device array's flags is set."""
+    return bool(_conversion.copy_to_host(flags.any(), function))
+
+
+# --- intervals of integers --------------------------------------------------------------------------------------------
+
+
+def _empty_interval(draw: _Draw, endpoint: bool) -> str:
+    relation = "above" if endpoint else "at or above"
+    return (
+        f"{draw.function}: the interval is empty, its lower end {draw.shown('low')} is {relation} its upper end "
+        f"{draw.shown('high')} somewhere; give low, then high."
+    )
+
+
+def _beyond_dtype(draw: _Draw, first: int, last: int, endpoint: bool) -> str:
+    return (
+        f"{draw.function}: the interval from {draw.shown('low')} to {draw.shown('high')} "
+        f"({'with' if endpoint else 'without'} its end) goes beyond dtype {draw.dtype}, which holds {first} to {last}; "
+        "ask for a wider dtype, or another interval."
+    )
+
+
+def _intervals(draw: _Draw, low: Any, high: Any, first: int, last: int, endpoint: bool, check: bool) -> tuple[Any, Any]:
+    """Return lower ends and lengths, modulo 2^64 as uint64 arrays (or numbers), of checked intervals."""
+    step = 0 if endpoint else 1
+    if draw.any(lambda ends: _outside(ends, first, last), low, check) or draw.any(
+        lambda ends: _outside(ends, first + step, last + step), high, check
+    ):
+        # An upper end at the very beginning makes the interval empty, but lies beyond the dtype as well.
+        raise ArgumentError(_beyond_dtype(draw, first, last, endpoint))
+    wide = np.int64 if draw.dtype.kind == "i" else np.uint64
+    bottom = _widened(low, 0, wide, draw)
+    top = _widened(high, step, wide, draw)
+    if draw.any(lambda flags: flags, bottom > top, check):
+        raise ArgumentError(_empty_interval(draw, endpoint))
+    bottom, top = bottom.astype(np.uint64), top.astype(np.uint64)
+    return bottom, top - bottom + np.uint64(1)
+
+
+def _outside(ends: Any, first: int, last: int) -> Any:
+    if ends.dtype.kind == "O":  # a Python int beyond 64 bits
+        return (ends < first) | (ends > last)
+    own = np.iinfo(ends.dtype)
+    outside = ends != ends
+    if first > own.min:
+        outside |= ends < ends.dtype.type(first) if first <= own.max else True
+    if last < own.max:
+        outside |= ends > ends.dtype.type(last) if last >= own.min else True
+    return outside
+
+
+def _widened(ends: Any, step: int, wide: type, draw: _Draw) -> Any:
+    """Return the ends lowered by a step, in 64 bits."""
+    if _is_number(ends):
+        return draw.module.asarray(ends - step, wide)
+    own = ends.astype(np.int64 if ends.dtype.kind == "i" else np.uint64)  # before the step, which may leave 8 bits
+    return (own - own.dtype.type(step)).astype(wide)
+
+
+# --- populations ------------------------------------------------------------------------------------------------------
+
+
+def _population(function: str, argument: str, value: Any, axis: int, p: Any = None) -> tuple[BackendType, Any, int]:
+    """Return the backend, the array (None for a number of elements), and how many entries there are."""
+    if isinstance(value, (int, np.integer)):
+        count = _integer(value, function, argument)
+        if count < 0:
+            raise ArgumentError(f"{function}: argument {argument!r} must not be negative, got {count}.")
+        return _backend_of(function, p=p), None, count
+    backend = _backend_of(function, **{argument: value}, p=p)
+    array = value
+    if not _arrays.is_device_array(value):
+        if backend == "cupy":
+            array = _gate.as_device_source(value, function=function, argument=argument)
+        else:
+            array = _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biufcSUMmVOT")
+    if array.ndim == 0:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} must be an integer or have at least one dimension, got "
+            f"{_gate.describe(value)}."
+        )
+    number = _integer(axis, function, "axis")
+    if not -array.ndim <= number < array.ndim:
+        raise ArgumentError(
+            f"{function}: argument 'axis' is {number}, but argument {argument!r} has {array.ndim} dimension(s)."
+        )
+    if backend == "cupy":
+        if not _arrays.is_device_array(array):
+            array = _conversion.copy_to_device(np.asarray(array, order="C"), function)
+        _path("cupy").check_devices(function, **{argument: array})
+    return backend, array, array.shape[number]
+
+
+def _probabilities(function: str, backend: BackendType, p: Any, count: int, needed: int, check: bool) -> Any:
+    """Return checked probabilities in float64."""
+    weights = _parameter(function, "p", p, backend, np.dtype(np.float64))
+    if _is_number(weights) or weights.shape != (count,):
+        raise ArgumentError(
+            f"{function}: argument 'p' must have shape ({count},), one probability for each entry, got "
+            f"{_gate.describe(p)}."
+        )
+    if backend == "cupy":
+        _path("cupy").check_devices(function, p=weights)
+        if not check:
+            return weights
+    xp = _module(backend)
+    facts = xp.stack(
+        [(~(weights >= 0)).any().astype(np.float64), weights.sum(), (weights > 0).sum().astype(np.float64)]
+    )
+    bad, total, positive = (_conversion.copy_to_host(facts, function) if backend == "cupy" else facts).tolist()
+    if bad:
+        raise ArgumentError(f"{function}: argument 'p' has probabilities that are negative or NaN.")
+    given = np.dtype(getattr(p, "dtype", np.float64))
+    precision = np.finfo(given if given.kind == "f" else np.float64).eps
+    if not abs(total - 1) <= max(math.sqrt(precision), math.sqrt(np.finfo(np.float64).eps)):
+        raise ArgumentError(f"{function}: argument 'p' has sum {total}, expected 1; divide it by its sum.")
+    if positive < needed:
+        raise ArgumentError(
+            f"{function}: {needed} entries can't be chosen without replacement, because only {int(positive)} have "
+            "a probability above 0."
+        )
+    return weights
+
+
+def _argsort(xp: Any, keys: Any) -> Any:
+    """Return the stable order of the keys."""
+    if xp is not np:
+        return xp.argsort(keys)  # CuPy's is stable
+    order = np.argsort(keys)  # a few times faster than the stable one
+    in_order = keys[order]
+    if (in_order[1:] == in_order[:-1]).any():
+        order = np.argsort(keys, kind="stable")
+    return order
