@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 POSITIONS = 2**56
 """Blocks of a stream: the 8 bits above belong to the second tries of bounded integers."""
 
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_LARGEST = {np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float64, np.float32)}
 
 
 def stream_number(rank: int = 0, component: int = 0) -> int:
@@ -307,10 +307,13 @@ class PhiloxGenerator:
         function = "PhiloxGenerator.uniform"
         draw = _Draw(function, size, dtype, out, low=low, high=high)
         low, high = draw.parameters
-        with np.errstate(over="ignore", invalid="ignore"):  # an infinite width is refused below
+        if _is_number(low) and _is_number(high):
             width = high - low
-        widest = float(np.finfo(draw.dtype).max)
-        bad = draw.any(lambda width: ~((width >= 0) & (width <= widest)), width, check)
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):  # an infinite width is refused below
+                width = high - low
+        widest = _LARGEST[draw.dtype]
+        bad = draw.any(lambda width: (width < 0) | (width > widest) | (width != width), width, check)
         if bad:
             raise ArgumentError(
                 f"{function}: arguments 'low' and 'high' must be finite in {draw.dtype}, as their difference, and in "
@@ -795,9 +798,11 @@ class _Draw:
 
     def any(self, condition: Any, value: Any, check: bool) -> bool:
         """Tell whether a condition holds for a number, or for any element of an array; unread where unchecked."""
-        if self.backend == "cupy" and not _is_number(value):
+        if _is_number(value):
+            return bool(condition(value))
+        if self.backend == "cupy":
             return check and _flag(condition(value), self.function)
-        return bool(np.any(condition(np.asarray(value))))
+        return bool(condition(value).any())
 
     def refuse_negative(self, name: str, value: Any, check: bool) -> None:
         if self.any(lambda value: value < 0, value, check):
@@ -855,7 +860,7 @@ def _backend_of(function: str, **values: Any) -> BackendType:
 
 def _dtype(function: str, dtype: Any, integer: bool) -> np.dtype[Any]:
     converted = _gate.as_dtype(dtype, function=function)
-    known = converted.kind in "iub" and converted.isnative if integer else converted in _FLOATS
+    known = converted.kind in "iub" and converted.isnative if integer else converted in _LARGEST
     if not known:
         expected = "an integer dtype (or bool) of native byte order" if integer else "float64 or float32"
         raise ArgumentTypeError(f"{function}: argument 'dtype' must be {expected}, got {converted}.")
@@ -889,7 +894,7 @@ def _parameter(function: str, argument: str, value: Any, backend: BackendType, d
             number = float(value)
         except OverflowError:
             _refuse_overflow(function, argument, dtype)
-        if math.isfinite(number) and abs(number) > float(np.finfo(dtype).max):
+        if math.isfinite(number) and abs(number) > _LARGEST[dtype]:
             _refuse_overflow(function, argument, dtype)
         return number
     if _arrays.is_device_array(value):
@@ -906,7 +911,7 @@ def _parameter(function: str, argument: str, value: Any, backend: BackendType, d
     else:
         array = _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biuf")
         array = array.astype(np.float64, copy=False)
-        if dtype.itemsize < 8 and bool((np.isfinite(array) & (np.abs(array) > float(np.finfo(dtype).max))).any()):
+        if dtype.itemsize < 8 and bool((np.isfinite(array) & (np.abs(array) > _LARGEST[dtype])).any()):
             _refuse_overflow(function, argument, dtype)
     return array if backend == "numpy" else _conversion.copy_to_device(np.asarray(array, order="C"), function)
 
@@ -957,8 +962,8 @@ def _intervals(draw: _Draw, low: Any, high: Any, first: int, last: int, endpoint
 
 
 def _outside(ends: Any, first: int, last: int) -> Any:
-    if ends.dtype.kind == "O":  # a Python int beyond 64 bits
-        return (ends < first) | (ends > last)
+    if _is_number(ends):
+        return not first <= ends <= last
     own = np.iinfo(ends.dtype)
     outside = ends != ends
     if first > own.min:
