@@ -581,16 +581,12 @@ def test_a_permutation_is_the_order_of_its_keys(path) -> None:
         assert order.tolist() == sorted(range(n), key=keys.__getitem__)
 
 
-def test_ties_keep_their_order(monkeypatch) -> None:
-    """Equal keys are too rare to be met, so they are planted."""
-
-    class Planted:
-        @staticmethod
-        def fill_integers(out, *_) -> None:
-            out[:] = np.arange(out.size) % 3
-
-    monkeypatch.setattr(_host, "generator", Planted)
-    np.testing.assert_array_equal(PhiloxGenerator(1).permutation(1000), np.argsort(np.arange(1000) % 3, kind="stable"))
+@pytest.mark.parametrize("dtype", [np.uint64, np.float64])
+@pytest.mark.parametrize("n", [0, 1, 3, 1000, 20_000])
+def test_ties_keep_their_order(path, n, dtype) -> None:
+    """Equal keys are too rare to be met in a permutation."""
+    keys = (np.random.default_rng(n).integers(0, 2**53, n) // 2**40).astype(dtype)
+    np.testing.assert_array_equal(_host.generator.order(keys), np.argsort(keys, kind="stable"))
 
 
 def test_permutations_of_arrays() -> None:

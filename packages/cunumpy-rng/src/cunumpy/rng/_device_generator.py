@@ -15,6 +15,7 @@ __all__ = [
     "fill_integers_between",
     "fill_normal",
     "fill_uniform",
+    "order",
 ]
 
 _CODE = DeviceCode("cunumpy.rng", "generator.cu")
@@ -45,6 +46,11 @@ def fill_integers(out: Any, seed: int, stream: int, position: int, low: int, spa
 def fill_integers_between(out: Any, seed: int, stream: int, position: int, low: Any, span: Any) -> None:
     """Write integers; see `_numpy_generator.fill_integers_between`."""
     _launch(f"fill_integers_between<{_WORDS[out.itemsize]}>", 2, out, seed, stream, position, low, span)
+
+
+def order(keys: Any) -> Any:
+    """Return the stable order of keys; see `_numpy_generator.order`."""
+    return keys.argsort()  # CuPy's is stable
 
 
 def _fill(kernel: str, out: Any, seed: int, stream: int, position: int, loc: Any, scale: Any) -> None:

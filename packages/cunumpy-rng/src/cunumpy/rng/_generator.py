@@ -682,7 +682,7 @@ class PhiloxGenerator:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # infinite keys come last
                 keys /= weights
             keys[weights == 0] = math.inf
-            index = _argsort(xp, keys)[:number]
+            index = _path(backend).order(keys)[:number]
         if size is None:
             index = index.reshape(())
             if array is None:
@@ -697,7 +697,7 @@ class PhiloxGenerator:
         keys = xp.empty(count, np.uint64)
         position = self._take(-(-count // 2), function)
         _path(backend).fill_integers(keys, self._seed, self._stream, position, 0, 0)
-        return _argsort(xp, keys)
+        return _path(backend).order(keys)
 
     def _with_replacement(
         self, backend: BackendType, xp: ModuleType, count: int, number: int, weights: Any, function: str
@@ -1044,14 +1044,3 @@ def _probabilities(function: str, backend: BackendType, p: Any, count: int, need
             "a probability above 0."
         )
     return weights
-
-
-def _argsort(xp: Any, keys: Any) -> Any:
-    """Return the stable order of the keys."""
-    if xp is not np:
-        return xp.argsort(keys)  # CuPy's is stable
-    order = np.argsort(keys)  # a few times faster than the stable one
-    in_order = keys[order]
-    if (in_order[1:] == in_order[:-1]).any():
-        order = np.argsort(keys, kind="stable")
-    return order

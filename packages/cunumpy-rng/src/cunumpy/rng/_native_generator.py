@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from cunumpy import _threads
 from cunumpy.cuda._host_library import address
 from cunumpy.rng import _host
+from cunumpy.rng._numpy_generator import order
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["fill_exponential", "fill_integers", "fill_integers_between", "fill_normal", "fill_uniform"]
+__all__ = ["fill_exponential", "fill_integers", "fill_integers_between", "fill_normal", "fill_uniform", "order"]
 
 _library: Any = _host.library.library
 _LONG, _WORD, _POINTER = ctypes.c_longlong, ctypes.c_ulonglong, ctypes.c_void_p
