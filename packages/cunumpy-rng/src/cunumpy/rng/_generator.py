@@ -813,7 +813,7 @@ class _Draw:
         return repr(value) if isinstance(value, (int, float, np.generic)) else _gate.describe(value)
 
 
-def _path(backend: BackendType) -> ModuleType:
+def _path(backend: BackendType) -> Any:
     if backend == "cupy":
         from cunumpy.rng import _device_generator
 
