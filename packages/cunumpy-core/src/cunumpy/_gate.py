@@ -182,8 +182,9 @@ def overlap(first: Any, second: Any) -> bool:
     first, second = _extent(first), _extent(second)
     if not np.may_share_memory(first, second):
         return False
+    work: Any = 10_000  # NumPy's stub knows the two special values alone
     try:
-        return bool(np.shares_memory(first, second, max_work=10_000))  # type: ignore[call-overload]
+        return bool(np.shares_memory(first, second, max_work=work))
     except np.exceptions.TooHardError:
         return True
 
