@@ -1,6 +1,7 @@
 """Particle algorithms."""
 
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy.algorithms._grouping import cell_offsets, segment_boundaries
 from cunumpy.algorithms._morton import (
     MAX_MORTON_LEVELS,
     hilbert_decode,
@@ -11,9 +12,20 @@ from cunumpy.algorithms._morton import (
     morton_keys,
     morton_scales,
 )
+from cunumpy.algorithms._scatter import scatter_add
+from cunumpy.algorithms._segments import (
+    SegmentPlan,
+    segment_count,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_sum,
+)
 
 __all__ = [
     "MAX_MORTON_LEVELS",
+    "SegmentPlan",
+    "cell_offsets",
     "hilbert_decode",
     "hilbert_encode",
     "hilbert_keys",
@@ -21,4 +33,11 @@ __all__ = [
     "morton_encode",
     "morton_keys",
     "morton_scales",
+    "scatter_add",
+    "segment_boundaries",
+    "segment_count",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_sum",
 ]

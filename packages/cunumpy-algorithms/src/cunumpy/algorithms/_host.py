@@ -4,7 +4,9 @@ from cunumpy.algorithms._library import HOST
 
 if HOST.library is None:
     from cunumpy.algorithms import _numpy_morton as morton
+    from cunumpy.algorithms import _numpy_segments as segments
 else:
     from cunumpy.algorithms import _native_morton as morton  # type: ignore[no-redef]
+    from cunumpy.algorithms import _native_segments as segments  # type: ignore[no-redef]
 
-__all__ = ["morton"]
+__all__ = ["morton", "segments"]

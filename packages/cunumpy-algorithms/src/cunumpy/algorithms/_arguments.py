@@ -1,0 +1,45 @@
+"""Checks of arguments that the functions on segments share."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from cunumpy import _arrays, _gate
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+
+
+def count_of(value: Any, function: str, argument: str) -> int:
+    """Turn a number of segments or cells into an int."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        count = operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} must be an integer, got {_gate.describe(value)} {value!r}."
+        ) from None
+    if count < 0:
+        raise ArgumentError(f"{function}: argument {argument!r} must be non-negative, got {count}.")
+    if count > np.iinfo(np.int64).max:
+        raise ArgumentError(f"{function}: argument {argument!r} must be below 2**63, got {count}.")
+    return count
+
+
+def integers(value: Any, function: str, argument: str, *, ndim: int | None = 1) -> Any:
+    """Turn keys into a contiguous, aligned integer array of native byte order, where they are."""
+    if _arrays.is_device_array(value):
+        array = value
+        if array.dtype.kind not in "iu":
+            _gate.refuse_non_integer(value, array.dtype, function=function, argument=argument)
+    else:
+        array = _gate.as_integer_array(value, function=function, argument=argument)
+    if ndim is not None and array.ndim != ndim:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} must be {ndim}D, got {array.ndim} dimension(s) (shape {array.shape})."
+        )
+    if array.flags.c_contiguous and (_arrays.is_device_array(array) or array.flags.aligned):
+        return array
+    return array.copy(order="C")
