@@ -1,0 +1,170 @@
+// Moving rows of any size: gathering them in a given order, and closing the gaps that a mask leaves.
+//
+// The entries of an array along one axis are `outer` rows of `bytes` contiguous bytes each, `outer_stride` bytes apart;
+// one entry is `stride` bytes from the next. Strides may be negative.
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "parallel.hpp"
+
+namespace {
+
+constexpr long long block = 4096;  // entries; their indices stay in the first-level cache for all outer rows
+
+template <size_t bytes>
+struct Row {
+    static constexpr size_t size() { return bytes; }
+    void copy(char *to, const char *from) const { memcpy(to, from, bytes); }
+};
+
+struct AnyRow {
+    size_t bytes;
+    size_t size() const { return bytes; }
+    void copy(char *to, const char *from) const { memcpy(to, from, bytes); }
+};
+
+template <class F>
+void with_row(long long bytes, F &&f) {
+    switch (bytes) {
+        case 1: return f(Row<1>{});
+        case 2: return f(Row<2>{});
+        case 4: return f(Row<4>{});
+        case 8: return f(Row<8>{});
+        case 12: return f(Row<12>{});
+        case 16: return f(Row<16>{});
+        case 24: return f(Row<24>{});
+        case 32: return f(Row<32>{});
+        case 48: return f(Row<48>{});
+        case 64: return f(Row<64>{});
+        default: return f(AnyRow{size_t(bytes)});
+    }
+}
+
+}  // namespace
+
+extern "C" CUNUMPY_EXPORT void cunumpy_algorithms_gather(const char *from, long long from_stride, long long from_outer,
+                                                         char *to, long long to_stride, long long to_outer,
+                                                         long long outer, long long bytes, const int64_t *order,
+                                                         long long n, int threads) {
+    with_row(bytes, [=](auto row) {
+        cunumpy_parallel(n, threads, [=](long long begin, long long end, int) {
+            for (long long first = begin; first < end; first += block) {
+                const long long last = first + block < end ? first + block : end;
+                for (long long k = 0; k < outer; ++k) {
+                    const char *source = from + k * from_outer;
+                    char *target = to + k * to_outer;
+                    for (long long i = first; i < last; ++i) row.copy(target + i * to_stride, source + order[i] * from_stride);
+                }
+            }
+        });
+    });
+}
+
+namespace {
+
+// Bit i tells whether byte i of 64 is set; beyond `n` none is.
+uint64_t bits_of(const uint8_t *mask, long long n) {
+    uint64_t bits = 0;
+    if (n >= 64) {
+        for (int k = 0; k < 8; ++k) {
+            uint64_t bytes;
+            memcpy(&bytes, mask + 8 * k, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+            bytes = __builtin_bswap64(bytes);
+#endif
+            bits |= (bytes * 0x0102040810204080ULL >> 56) << 8 * k;
+        }
+        return bits;
+    }
+    for (long long i = 0; i < n; ++i) bits |= uint64_t(mask[i]) << i;
+    return bits;
+}
+
+// Move the runs of set entries in [first, last) to `place` and following, which is not behind them.
+template <class R>
+void close_gaps(const R &row, const uint8_t *mask, long long first, long long last, char *base, long long stride,
+                long long outer, long long outer_stride, long long place) {
+    const bool contiguous = stride == (long long)row.size();
+    // A run may continue from one group of 64 to the next: [begin, end) is the one that is open.
+    long long begin = first, end = first;
+    const auto move = [&] {
+        if (begin == end) return;
+        if (place != begin)
+            for (long long k = 0; k < outer; ++k) {
+                char *rows = base + k * outer_stride;
+                if (contiguous)
+                    memmove(rows + place * stride, rows + begin * stride, size_t(end - begin) * row.size());
+                else
+                    for (long long i = 0; i < end - begin; ++i) row.copy(rows + (place + i) * stride, rows + (begin + i) * stride);
+            }
+        place += end - begin;
+    };
+    for (long long group = first; group < last; group += 64) {
+        uint64_t bits = bits_of(mask + group, last - group);
+        while (bits) {
+            const int skip = __builtin_ctzll(bits);
+            const uint64_t rest = ~(bits >> skip);
+            const int length = rest ? __builtin_ctzll(rest) : 64;
+            if (group + skip != end) {
+                move();
+                begin = end = group + skip;
+            }
+            end += length;
+            bits = skip + length < 64 ? bits & ~uint64_t(0) << (skip + length) : 0;
+        }
+    }
+    move();
+}
+
+}  // namespace
+
+// Write how many entries are set before each block of 4096, and at the end their number.
+extern "C" CUNUMPY_EXPORT void cunumpy_algorithms_mask_counts(const uint8_t *mask, long long n, int64_t *places,
+                                                              int threads) {
+    const long long blocks = (n + block - 1) / block;
+    cunumpy_parallel(blocks * 64, threads, [=](long long begin, long long end, int) {
+        for (long long k = begin / 64; k < end / 64; ++k) {
+            const long long last = (k + 1) * block < n ? (k + 1) * block : n;
+            int64_t count = 0;
+            for (long long i = k * block; i < last; ++i) count += mask[i];
+            places[k + 1] = count;
+        }
+    });
+    places[0] = 0;
+    for (long long k = 0; k < blocks; ++k) places[k + 1] += places[k];
+}
+
+// Move the entries whose mask byte is 1, not 0, to the front, in order. `places` is what mask_counts wrote. Threads take
+// one block after the other; each waits until those that it writes to have been moved. Returns 0, or 1 if memory is
+// short, before anything is moved.
+extern "C" CUNUMPY_EXPORT int cunumpy_algorithms_compact(const uint8_t *mask, long long n, const int64_t *places,
+                                                         char *base, long long stride, long long outer,
+                                                         long long outer_stride, long long bytes, int threads) {
+    const long long blocks = (n + block - 1) / block;
+    auto *moved = static_cast<std::atomic<uint8_t> *>(calloc(size_t(blocks) + 1, sizeof(std::atomic<uint8_t>)));
+    if (!moved) return 1;
+    std::atomic<long long> claimed{0};
+    with_row(bytes, [&](auto row) {
+        cunumpy_parallel(64LL * threads, threads, [&](long long, long long, int) {
+            for (;;) {
+                const long long k = claimed.fetch_add(1, std::memory_order_relaxed);
+                if (k >= blocks) return;
+                if (places[k] < places[k + 1]) {
+                    const long long last = (places[k + 1] - 1) / block;
+                    for (long long other = places[k] / block; other <= last && other < k; ++other)
+                        while (!moved[other].load(std::memory_order_acquire)) sched_yield();
+                    const long long end = (k + 1) * block < n ? (k + 1) * block : n;
+                    close_gaps(row, mask, k * block, end, base, stride, outer, outer_stride, places[k]);
+                }
+                moved[k].store(1, std::memory_order_release);
+            }
+        });
+    });
+    free(moved);
+    return 0;
+}
