@@ -25,7 +25,7 @@ struct Row {
 struct AnyRow {
     size_t bytes;
     size_t size() const { return bytes; }
-    void copy(char *to, const char *from) const { memcpy(to, from, bytes); }
+    void copy(char *to, const char *from) const { memmove(to, from, bytes); }
 };
 
 template <class F>
@@ -67,21 +67,23 @@ extern "C" CUNUMPY_EXPORT void cunumpy_algorithms_gather(const char *from, long 
 
 namespace {
 
-// Bit i tells whether byte i of 64 is set; beyond `n` none is.
+// 1 in each of 8 bytes that is not 0: a bool of another program need not be 1.
+uint64_t ones_of(const uint8_t *mask) {
+    uint64_t bytes;
+    memcpy(&bytes, mask, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return (((bytes & 0x7F7F7F7F7F7F7F7FULL) + 0x7F7F7F7F7F7F7F7FULL) | bytes) >> 7 & 0x0101010101010101ULL;
+}
+
+// Bit i tells whether byte i of 64 is not 0; beyond `n` none is.
 uint64_t bits_of(const uint8_t *mask, long long n) {
     uint64_t bits = 0;
-    if (n >= 64) {
-        for (int k = 0; k < 8; ++k) {
-            uint64_t bytes;
-            memcpy(&bytes, mask + 8 * k, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-            bytes = __builtin_bswap64(bytes);
-#endif
-            bits |= (bytes * 0x0102040810204080ULL >> 56) << 8 * k;
-        }
-        return bits;
-    }
-    for (long long i = 0; i < n; ++i) bits |= uint64_t(mask[i]) << i;
+    if (n >= 64)
+        for (int k = 0; k < 8; ++k) bits |= (ones_of(mask + 8 * k) * 0x0102040810204080ULL >> 56) << 8 * k;
+    else
+        for (long long i = 0; i < n; ++i) bits |= uint64_t(mask[i] != 0) << i;
     return bits;
 }
 
@@ -121,6 +123,27 @@ void close_gaps(const R &row, const uint8_t *mask, long long first, long long la
     move();
 }
 
+// The same for small rows, of which it is quicker to copy too many than to look for runs.
+template <class R>
+void close_gaps_by_row(const R &row, const uint8_t *mask, long long first, long long last, char *base, long long stride,
+                       long long outer, long long outer_stride, long long place) {
+    while (last > first && !mask[last - 1]) --last;  // so that nothing is written behind the last place
+    for (long long k = 0; k < outer; ++k) {
+        const char *from = base + k * outer_stride + first * stride;
+        char *to = base + k * outer_stride + place * stride;
+        long long i = first;
+        for (; i + 8 <= last; i += 8, from += 8 * stride) {
+            const uint64_t counts = ones_of(mask + i) * 0x0101010101010101ULL;  // byte k: how many of 0 .. k
+            for (int k = 0; k < 8; ++k) row.copy(to + (long long)(counts << 8 >> 8 * k & 255) * stride, from + k * stride);
+            to += (long long)(counts >> 56) * stride;
+        }
+        for (; i < last; ++i, from += stride) {
+            row.copy(to, from);
+            to += mask[i] ? stride : 0;
+        }
+    }
+}
+
 }  // namespace
 
 // Write how many entries are set before each block of 4096, and at the end their number.
@@ -131,7 +154,7 @@ extern "C" CUNUMPY_EXPORT void cunumpy_algorithms_mask_counts(const uint8_t *mas
         for (long long k = begin / 64; k < end / 64; ++k) {
             const long long last = (k + 1) * block < n ? (k + 1) * block : n;
             int64_t count = 0;
-            for (long long i = k * block; i < last; ++i) count += mask[i];
+            for (long long i = k * block; i < last; ++i) count += mask[i] != 0;
             places[k + 1] = count;
         }
     });
@@ -139,7 +162,7 @@ extern "C" CUNUMPY_EXPORT void cunumpy_algorithms_mask_counts(const uint8_t *mas
     for (long long k = 0; k < blocks; ++k) places[k + 1] += places[k];
 }
 
-// Move the entries whose mask byte is 1, not 0, to the front, in order. `places` is what mask_counts wrote. Threads take
+// Move the entries whose mask byte is not 0 to the front, in order. `places` is what mask_counts wrote. Threads take
 // one block after the other; each waits until those that it writes to have been moved. Returns 0, or 1 if memory is
 // short, before anything is moved.
 extern "C" CUNUMPY_EXPORT int cunumpy_algorithms_compact(const uint8_t *mask, long long n, const int64_t *places,
@@ -159,7 +182,11 @@ extern "C" CUNUMPY_EXPORT int cunumpy_algorithms_compact(const uint8_t *mask, lo
                     for (long long other = places[k] / block; other <= last && other < k; ++other)
                         while (!moved[other].load(std::memory_order_acquire)) sched_yield();
                     const long long end = (k + 1) * block < n ? (k + 1) * block : n;
-                    close_gaps(row, mask, k * block, end, base, stride, outer, outer_stride, places[k]);
+                    const bool all = places[k + 1] - places[k] == end - k * block;
+                    if (row.size() <= 16 && !all)
+                        close_gaps_by_row(row, mask, k * block, end, base, stride, outer, outer_stride, places[k]);
+                    else
+                        close_gaps(row, mask, k * block, end, base, stride, outer, outer_stride, places[k]);
                 }
                 moved[k].store(1, std::memory_order_release);
             }

@@ -226,9 +226,10 @@ template <class Keys>
 bool counting_argsort(const SortTask<Keys>& task, int threads) {
     using Word = typename Keys::word_type;
     const size_t parts = size_t(task.highest - task.lowest) + 1;
+    const bool fill = task.sorted && task.decodable && task.n / 2 >= parts;  // sorted keys are runs of some length
     auto* counts = static_cast<int64_t*>(calloc(size_t(threads) * parts, sizeof(int64_t)));
     if (!counts) return false;
-    cunumpy_parallel((long long)task.n, threads, [&](long long from, long long to, int thread) {
+    cunumpy_parallel((long long)task.n, threads, [=](long long from, long long to, int thread) {
         int64_t* count = counts + size_t(thread) * parts;
         for (long long i = from; i < to; ++i) ++count[task.relative_code(size_t(i))];
     });
@@ -242,15 +243,15 @@ bool counting_argsort(const SortTask<Keys>& task, int threads) {
             count = start;
         }
         if (task.offsets) task.offsets[k] = begin;
-        if (task.sorted && task.decodable) {
+        if (fill) {
             const Word key = task.keys.key(Word(task.lowest + k));
             for (int64_t i = begin; i < sum; ++i) task.sorted[i] = key;
         }
     }
     if (task.offsets) task.offsets[parts] = sum;
-    cunumpy_parallel((long long)task.n, threads, [&](long long from, long long to, int thread) {
+    cunumpy_parallel((long long)task.n, threads, [=](long long from, long long to, int thread) {
         int64_t* next = counts + size_t(thread) * parts;
-        if (task.sorted && !task.decodable)
+        if (task.sorted && !fill)
             for (long long i = from; i < to; ++i) {
                 const int64_t place = next[task.relative_code(size_t(i))]++;
                 task.order[place] = i;
@@ -414,7 +415,43 @@ struct RadixSort {
         return true;
     }
 
+    // Up to 65536 keys with codes of up to 16 bits: by one byte after the other.
+    void sort_short(uint64_t* work) const {
+        const size_t n = task.n;
+        auto* words = reinterpret_cast<uint32_t*>(work);
+        auto* half_sorted = words + n;
+        uint32_t low[256] = {}, high[256] = {};
+        for (size_t i = 0; i < n; ++i) {
+            const auto code = uint32_t(task.relative_code(i));
+            words[i] = code << 16 | uint32_t(i);
+            ++low[code & 255];
+            ++high[code >> 8];
+        }
+        uint32_t low_sum = 0, high_sum = 0;
+        for (int k = 0; k < 256; ++k) {
+            const uint32_t low_count = low[k], high_count = high[k];
+            low[k] = low_sum;
+            high[k] = high_sum;
+            low_sum += low_count;
+            high_sum += high_count;
+        }
+        for (size_t i = 0; i < n; ++i) half_sorted[low[words[i] >> 16 & 255]++] = words[i];
+        for (size_t i = 0; i < n; ++i) {
+            const uint32_t word = half_sorted[i], place = high[word >> 24]++;
+            task.order[place] = word & 0xFFFF;
+            if (task.sorted) task.sorted[place] = task.input[word & 0xFFFF];
+            if (task.offsets) words[place] = word >> 16;
+        }
+        if (task.offsets)
+            for (size_t i = 0; i < n; ++i)
+                if (i == 0 || words[i] != words[i - 1]) task.offsets[words[i]] = int64_t(i);
+    }
+
     bool sort(uint64_t* work, int code_bits) const {
+        if (index_bits <= 16 && code_bits <= 16) {
+            sort_short(work);
+            return true;
+        }
         const int left = left_of(code_bits), width = code_bits - left;
         auto* other = reinterpret_cast<uint64_t*>(task.order);
         const auto source = [this, left](size_t i) { return word(i, ~uint64_t(0), left); };

@@ -1,6 +1,7 @@
 """Particle algorithms."""
 
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy.algorithms._compact import compact_by_mask
 from cunumpy.algorithms._grouping import cell_offsets, segment_boundaries
 from cunumpy.algorithms._morton import (
     MAX_MORTON_LEVELS,
@@ -21,11 +22,13 @@ from cunumpy.algorithms._segments import (
     segment_min,
     segment_sum,
 )
+from cunumpy.algorithms._sort import sort_by_cell, sort_by_key
 
 __all__ = [
     "MAX_MORTON_LEVELS",
     "SegmentPlan",
     "cell_offsets",
+    "compact_by_mask",
     "hilbert_decode",
     "hilbert_encode",
     "hilbert_keys",
@@ -40,4 +43,6 @@ __all__ = [
     "segment_mean",
     "segment_min",
     "segment_sum",
+    "sort_by_cell",
+    "sort_by_key",
 ]
