@@ -62,8 +62,8 @@ def compact_by_mask(mask: Any, *arrays: Any, axis: int = 0) -> int:
         mask = _as_mask(mask)
     if mask.dtype.kind != "b":
         raise ArgumentTypeError(
-            f"{_FUNCTION}: argument 'mask' must be boolean, got {_gate.describe(mask)}; make it one by a comparison, such "
-            "as index >= 0."
+            f"{_FUNCTION}: argument 'mask' must be boolean, got {_gate.describe(mask)}; make it one by a "
+            "comparison, such as index >= 0."
         )
     if mask.ndim != 1:
         raise ArgumentError(f"{_FUNCTION}: argument 'mask' must be 1D, got shape {mask.shape}.")
@@ -101,8 +101,8 @@ def _as_target(array: Any, argument: str, on_device: bool) -> Any:
         )
     if _gate.is_masked(array):
         raise ArgumentTypeError(
-            f"{_FUNCTION}: argument {argument!r} is a masked array ({_gate.describe(array)}); pass its .data and its .mask "
-            "as two arrays."
+            f"{_FUNCTION}: argument {argument!r} is a masked array ({_gate.describe(array)}); pass its .data and "
+            "its .mask as two arrays."
         )
     return np.asarray(array)
 
@@ -114,8 +114,8 @@ def _different(targets: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
     for i, (array, axis) in enumerate(targets):
         if _overlaps_itself(array):
             raise ArgumentError(
-                f"{_FUNCTION}: argument {name_of(i)!r} has several entries in one place of memory (shape {array.shape}, "
-                f"strides {array.strides}); pass a copy of it."
+                f"{_FUNCTION}: argument {name_of(i)!r} has several entries in one place of memory (shape "
+                f"{array.shape}, strides {array.strides}); pass a copy of it."
             )
         pointer = array.data.ptr if _arrays.is_device_array(array) else array.__array_interface__["data"][0]
         identity = (pointer, array.shape, array.strides, array.dtype)

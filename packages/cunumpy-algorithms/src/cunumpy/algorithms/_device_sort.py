@@ -1,4 +1,4 @@
-"""Sorting and compaction on CuPy arrays: CuPy's stable argsort, one launch for each result, and no copy that is not recorded."""
+"""Sorting and compaction on CuPy arrays: CuPy's stable argsort, a launch a result, and no unrecorded copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cunumpy import _conversion, _gate
 from cunumpy.algorithms import _sort
 from cunumpy.algorithms._entries import as_outputs, name_of
 from cunumpy.cuda._device_code import DeviceCode, check_devices
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,6 +140,6 @@ def _outputs(
 ) -> list[Any]:
     names = names + [f"the sorted {name_of(i)}" for i in range(len(arrays))]
     layouts = layouts + [(array.shape, array.dtype) for array in arrays]
-    outputs = as_outputs(out, layouts, names, inputs, function=function, on_device=True)
+    outputs = as_outputs(out, layouts, names, inputs, function=function, backend="cupy")
     check_devices(function, **{f"out[{i}]": array for i, array in enumerate(outputs)})
     return outputs

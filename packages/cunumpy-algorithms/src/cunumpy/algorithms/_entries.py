@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _arrays, _gate
+from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 def backend_of(function: str, leading: str, value: Any, arrays: tuple[Any, ...], **others: Any) -> BackendType:
     """Return the backend of a call; see `cunumpy._gate.common_backend`."""
-    if type(value) is np.ndarray and all(type(array) is np.ndarray for array in arrays):  # nearly always
-        if all(other is None or type(other) is np.ndarray for other in others.values()):
-            return "numpy"
+    if type(value) is np.ndarray and all(type(a) is np.ndarray or a is None for a in (*arrays, *others.values())):
+        return "numpy"  # nearly always
     numbered = {name_of(i): array for i, array in enumerate(arrays)}
     return _gate.common_backend(function, **{leading: value}, **numbered, **others)
 
@@ -41,12 +40,12 @@ def as_axis(axis: Any, function: str) -> int:
 
 
 def axis_of(array: Any, axis: int, n: int, *, function: str, argument: str, leading: str) -> int:
-    """Return which axis of an array has an entry for each of the `n` of the leading argument, counted from the front."""
+    """Return which axis of an array, from the front, has an entry for each of the `n` of the leading argument."""
     ndim = array.ndim
     if not -ndim <= axis < ndim:
         raise ArgumentError(
-            f"{function}: argument {argument!r} has no axis {axis} (shape {array.shape}); choose another axis, or reshape "
-            "the array."
+            f"{function}: argument {argument!r} has no axis {axis} (shape {array.shape}); choose another axis, or "
+            "reshape the array."
         )
     if array.shape[axis] != n:
         raise ArgumentError(
@@ -62,12 +61,11 @@ def plain(array: np.ndarray) -> np.ndarray:
 
 
 def as_outputs(
-    out: Any, layouts: list[Layout], names: list[str], inputs: dict[str, Any], *, function: str, on_device: bool
+    out: Any, layouts: list[Layout], names: list[str], inputs: dict[str, Any], *, function: str, backend: BackendType
 ) -> list[Any]:
     """Check what results are to be written to: a sequence with an array, or None, for each of them.
 
-    Every array has exactly the shape and dtype of its result, is C-contiguous and writable, and shares no memory with an
-    input or another output. Nothing is written.
+    They share memory neither with an input nor with each other. Nothing is written.
     """
     if out is None:
         return [None] * len(layouts)
@@ -78,28 +76,16 @@ def as_outputs(
         raise ArgumentError(f"{function}: argument 'out' must be {expected}, got {len(out)} entries.")
     taken = dict(inputs)
     for index, (array, (shape, dtype)) in enumerate(zip(out, layouts, strict=True)):
-        if array is None:
-            continue
-        argument = f"out[{index}]"
-        if not on_device:
-            _gate.refuse_masked(array, function=function, argument=argument)
-        if not (_arrays.is_device_array(array) if on_device else isinstance(array, np.ndarray)):
-            raise ArgumentTypeError(
-                f"{function}: argument {argument!r} must be {'a CuPy' if on_device else 'a NumPy'} array or None, got "
-                f"{_gate.describe(array)}."
+        if array is not None:
+            argument = f"out[{index}]"
+            _gate.check_output(
+                array,
+                shape=shape,
+                dtype=dtype,
+                backend=backend,
+                function=function,
+                argument=argument,
+                inputs=taken,
             )
-        if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
-            strided = "" if array.flags.c_contiguous else ", strided"
-            raise ArgumentError(
-                f"{function}: argument {argument!r} must be a C-contiguous array of shape {shape} and dtype {dtype} for "
-                f"{names[index]}, got {_gate.describe(array)}{strided}."
-            )
-        if not on_device:
-            _gate.check_writable(array, function=function, argument=argument)
-        for other, value in taken.items():
-            if value is not None and _gate.overlap(array, value):
-                raise ArgumentError(
-                    f"{function}: arguments {argument!r} and {other!r} share memory; results need memory of their own."
-                )
-        taken[argument] = array
+            taken[argument] = array
     return list(out)

@@ -1,4 +1,4 @@
-"""Sorting, gathering and compaction by the native library; `_numpy_sort` has the same functions, and says what they do."""
+"""Sorting, gathering and compaction by the native library; `_numpy_sort` says what the functions do."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _rows(array: np.ndarray, axis: int) -> tuple[int, int, int, list[tuple[int, 
 
 
 def _rows_of_both(array: np.ndarray, out: np.ndarray, axis: int) -> tuple[int, int, int, int] | None:
-    """Give the bytes of a row, the number of rows of an entry, and their distances in both; None if there are more axes."""
+    """Give the bytes of a row, the number of rows of an entry, and their distances in both; None for more axes."""
     size, outer, outer_from, outer_to = array.itemsize, 1, 0, 0
     for d in range(array.ndim - 1, -1, -1):
         length, stride, stride_to = array.shape[d], array.strides[d], out.strides[d]

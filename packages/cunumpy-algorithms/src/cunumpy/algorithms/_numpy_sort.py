@@ -11,12 +11,12 @@ _PIECE = 1 << 16  # entries that are moved at once
 def argsort(
     keys: np.ndarray, descending: bool, order: np.ndarray | None = None, sorted_keys: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give the stable order of contiguous keys of a bool, integer or float dtype in native byte order, and sorted keys.
+    """Give the stable order of contiguous keys of a bool, integer or float dtype, and the sorted keys.
 
     -0.0 equals 0.0; NaN are last, whether the order descends or not. Results are written to the arrays that are given.
     """
     n = keys.size
-    if n <= _FEW or keys.itemsize == 1 or (keys.itemsize == 2 and keys.dtype.kind != "f"):  # of which NumPy has radix sorts
+    if n <= _FEW or keys.itemsize == 1 or (keys.itemsize == 2 and keys.dtype.kind != "f"):  # NumPy has a radix sort
         simple = keys if not descending else -keys if keys.dtype.kind == "f" else ~keys
         found = simple.argsort(kind="stable")
     else:
@@ -84,7 +84,7 @@ def _argsort_words(codes: np.ndarray) -> np.ndarray:
 
 
 def sort_cells(cells: np.ndarray, n_cells: int, order: np.ndarray, offsets: np.ndarray) -> bool:
-    """Write the stable order of contiguous integers in native byte order, and where each of 0 .. n_cells - 1 begins.
+    """Write the stable order of contiguous integers, and where each of 0 .. n_cells - 1 begins.
 
     Returns whether all are in that range; nothing is written if not.
     """
@@ -102,7 +102,7 @@ def take(array: np.ndarray, order: np.ndarray, axis: int, out: np.ndarray) -> No
 
 
 def compact(mask: np.ndarray, arrays: list[tuple[np.ndarray, int]]) -> int:
-    """Move the entries along its axis for which a contiguous mask is true to the front of each array, and count them."""
+    """Move the entries along its axis that a contiguous mask keeps to the front of each array, and count them."""
     for array, axis in arrays:
         entries = np.moveaxis(array, axis, 0)
         place = 0

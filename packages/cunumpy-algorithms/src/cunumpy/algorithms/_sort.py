@@ -67,9 +67,9 @@ def sort_by_key(
 
     Notes
     -----
-    Integers, bool and floating point up to 64 bits are sorted by a radix sort whose cost does not depend on their order
-    but is least for keys that are sorted already, or of few different values; its working memory is 8 bytes a key. Other
-    dtypes are sorted by NumPy. On the device this is CuPy's stable argsort, and one launch for each result.
+    Bool, integers and floating point of up to 64 bits are sorted by a radix sort, which is quickest where the keys are
+    sorted already or have few values; its working memory is 8 bytes a key. Other dtypes are sorted by NumPy. On the
+    device this is CuPy's stable argsort, and one launch for each result.
 
     Examples
     --------
@@ -211,8 +211,8 @@ def _numbered(name: str, values: Any) -> dict[str, Any]:
 
 def _refuse_descending() -> NoReturn:
     raise ArgumentError(
-        "sort_by_key: arguments 'order' and 'descending' exclude each other: a given order is applied as it is; leave out "
-        "'descending', or pass order[::-1]."
+        "sort_by_key: arguments 'order' and 'descending' exclude each other: a given order is applied as it is; leave "
+        "out 'descending', or pass order[::-1]."
     )
 
 
@@ -268,8 +268,8 @@ def _as_order(order: Any, n: int) -> np.ndarray:
         lowest, highest = int(array.min()), int(array.max())
         if lowest < 0 or highest >= n:
             raise ArgumentError(
-                f"sort_by_key: argument 'order' must hold indices in [0, {n}), got {lowest if lowest < 0 else highest}; "
-                "pass an order that sort_by_key returned for as many keys."
+                f"sort_by_key: argument 'order' must hold indices in [0, {n}), got "
+                f"{lowest if lowest < 0 else highest}; pass an order that sort_by_key returned for as many keys."
             )
     return np.ascontiguousarray(array, _INT64)
 
@@ -289,7 +289,7 @@ def _host_outputs(
     names = ["sorted_keys", "order"] if function == "sort_by_key" else ["offsets", "order"]
     names += [f"the sorted {name_of(i)}" for i in range(len(payload))]
     layouts = layouts + [(array.shape, array.dtype) for array in payload]
-    return as_outputs(out, layouts, names, inputs, function=function, on_device=False)
+    return as_outputs(out, layouts, names, inputs, function=function, backend="numpy")
 
 
 def _argsort(
