@@ -172,7 +172,7 @@ def test_array_kinds_as_the_mask(kind, tmp_path):
     if kind.name == "bool":
         assert compact_by_mask(value, array) == 1
     else:
-        with pytest.raises(CuNumpyError, match="^compact_by_mask: argument 'mask'"):
+        with pytest.raises(CuNumpyError, match=r"^compact_by_mask: argument 'mask'"):
             compact_by_mask(value, array)
     assert array.tolist() == [1, 2]
     assert array_kinds.as_compared(value) == before

@@ -48,7 +48,7 @@ def bits_of(array):
 
 @st.composite
 def keys_of(draw, dtypes=tuple(INTEGERS + FLOATS + ["?"]), sizes=tuple(SIZES)):
-    """Keys of any dtype and size, spread or clustered, in any order, with outliers, ties, zeros of both signs and NaN."""
+    """Keys of any dtype and size, spread or clustered, in any order, with outliers, ties, both zeros and NaN."""
     dtype = np.dtype(draw(st.sampled_from(dtypes)))
     n = draw(st.sampled_from(sizes))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -315,7 +315,7 @@ def test_array_kinds_as_keys(kind, tmp_path):
     if kind.name == "masked":
         assert sort_by_key(value)[1].tolist() == [0, 2, 1]
     elif kind.values is None or kind.values.ndim != 1 or kind.name == "foreign-device-array":
-        with pytest.raises(CuNumpyError, match="^sort_by_key: argument 'keys'"):
+        with pytest.raises(CuNumpyError, match=r"^sort_by_key: argument 'keys'"):
             sort_by_key(value)
     else:
         sorted_keys, order = sort_by_key(value)

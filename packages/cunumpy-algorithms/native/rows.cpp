@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
 #include "parallel.hpp"
@@ -163,14 +162,12 @@ extern "C" CUNUMPY_EXPORT void cunumpy_algorithms_mask_counts(const uint8_t *mas
 }
 
 // Move the entries whose mask byte is not 0 to the front, in order. `places` is what mask_counts wrote. Threads take
-// one block after the other; each waits until those that it writes to have been moved. Returns 0, or 1 if memory is
-// short, before anything is moved.
-extern "C" CUNUMPY_EXPORT int cunumpy_algorithms_compact(const uint8_t *mask, long long n, const int64_t *places,
-                                                         char *base, long long stride, long long outer,
-                                                         long long outer_stride, long long bytes, int threads) {
+// one block after the other; each waits until those that it writes to have been moved: `moved` has a byte for each.
+extern "C" CUNUMPY_EXPORT void cunumpy_algorithms_compact(const uint8_t *mask, long long n, const int64_t *places,
+                                                          uint8_t *moved, char *base, long long stride, long long outer,
+                                                          long long outer_stride, long long bytes, int threads) {
     const long long blocks = (n + block - 1) / block;
-    auto *moved = static_cast<std::atomic<uint8_t> *>(calloc(size_t(blocks) + 1, sizeof(std::atomic<uint8_t>)));
-    if (!moved) return 1;
+    memset(moved, 0, size_t(blocks));
     std::atomic<long long> claimed{0};
     with_row(bytes, [&](auto row) {
         cunumpy_parallel(64LL * threads, threads, [&](long long, long long, int) {
@@ -180,7 +177,7 @@ extern "C" CUNUMPY_EXPORT int cunumpy_algorithms_compact(const uint8_t *mask, lo
                 if (places[k] < places[k + 1]) {
                     const long long last = (places[k + 1] - 1) / block;
                     for (long long other = places[k] / block; other <= last && other < k; ++other)
-                        while (!moved[other].load(std::memory_order_acquire)) sched_yield();
+                        while (!__atomic_load_n(moved + other, __ATOMIC_ACQUIRE)) sched_yield();
                     const long long end = (k + 1) * block < n ? (k + 1) * block : n;
                     const bool all = places[k + 1] - places[k] == end - k * block;
                     if (row.size() <= 16 && !all)
@@ -188,10 +185,8 @@ extern "C" CUNUMPY_EXPORT int cunumpy_algorithms_compact(const uint8_t *mask, lo
                     else
                         close_gaps(row, mask, k * block, end, base, stride, outer, outer_stride, places[k]);
                 }
-                moved[k].store(1, std::memory_order_release);
+                __atomic_store_n(moved + k, uint8_t(1), __ATOMIC_RELEASE);
             }
         });
     });
-    free(moved);
-    return 0;
 }

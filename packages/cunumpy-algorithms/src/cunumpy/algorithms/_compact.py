@@ -60,6 +60,10 @@ def compact_by_mask(mask: Any, *arrays: Any, axis: int = 0) -> int:
     on_device = backend_of(_FUNCTION, "mask", mask, arrays) == "cupy"
     if not on_device:
         mask = _as_mask(mask)
+    elif not _arrays.is_device_array(mask):
+        raise ArgumentTypeError(
+            f"{_FUNCTION}: argument 'mask' must be a CuPy array like the others, got {_gate.describe(mask)}."
+        )
     if mask.dtype.kind != "b":
         raise ArgumentTypeError(
             f"{_FUNCTION}: argument 'mask' must be boolean, got {_gate.describe(mask)}; make it one by a "

@@ -84,8 +84,9 @@ def sort_by_cell(
         ends = _conversion.copy_to_host(sorted_cells[:: max(n - 1, 1)], function)  # the first and the last
         if int(ends[0]) < 0 or int(ends[-1]) >= n_cells:
             wrong = cupy.argmax((cells < 0) | (cells >= n_cells))
-            index, cell = map(int, _conversion.copy_to_host(cupy.stack([wrong, cells[wrong].astype(_INT64)]), function))
-            _sort.refuse_cell(index, cell, n_cells)
+            numbers = cupy.stack([wrong.astype(np.uint64), cells[wrong].astype(np.uint64)])  # of 64 bits, whatever sign
+            index, cell = _conversion.copy_to_host(numbers, function)
+            _sort.refuse_cell(int(index), int(cell.astype(cells.dtype)), n_cells)
     if offsets is None:
         offsets = cupy.empty(n_cells + 1, dtype=_INT64)
     name = f"cell_offsets<{_C_TYPES[f'{cells.dtype.kind}{cells.dtype.itemsize}']}>"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _GRAIN = 1 << 15  # entries from which a thread pays
+_BLOCK = 4096  # entries that the library compacts at once
 _FEW = 256  # entries up to which NumPy is done before the library is called
 _FEW_BY_SIZE = {1: 8192, 2: 4096}  # NumPy has a radix sort for small integers, too
 
@@ -42,9 +43,9 @@ _mask_counts = HOST.library.cunumpy_algorithms_mask_counts
 _mask_counts.restype = None
 _mask_counts.argtypes = [c_void_p, c_longlong, c_void_p, c_int]
 _compact = HOST.library.cunumpy_algorithms_compact
-_compact.restype = c_int
+_compact.restype = None
 _compact.argtypes = [
-    *(c_void_p, c_longlong, c_void_p, c_void_p),
+    *(c_void_p, c_longlong, c_void_p, c_void_p, c_void_p),
     *(c_longlong, c_longlong, c_longlong, c_longlong, c_int),
 ]
 
@@ -119,10 +120,10 @@ def take(array: np.ndarray, order: np.ndarray, axis: int, out: np.ndarray) -> No
 
 def compact(mask: np.ndarray, arrays: list[tuple[np.ndarray, int]]) -> int:
     n = mask.size
-    places = np.empty(n // 4096 + 2, np.int64)
+    places, moved = np.empty(n // _BLOCK + 2, np.int64), np.empty(n // _BLOCK + 1, np.uint8)
     threads = threads_for(n, _GRAIN)
     _mask_counts(address(mask), n, address(places), threads)
-    count = int(places[-(-n // 4096)])
+    count = int(places[-(-n // _BLOCK)])
     for array, axis in arrays:
         if array.dtype.hasobject or array.dtype.kind == "T":
             _numpy_sort.compact(mask, [(array, axis)])
@@ -133,11 +134,8 @@ def compact(mask: np.ndarray, arrays: list[tuple[np.ndarray, int]]) -> int:
         stride, start = array.strides[axis], address(array)
         for index in np.ndindex(*(length for length, _ in rest)):
             offset = sum(i * step for i, (_, step) in zip(index, rest, strict=True))
-            short = _compact(
-                address(mask), n, address(places), start + offset, stride, outer, outer_stride, size, threads
-            )
-            if short:
-                raise MemoryError("compact_by_mask: no memory for a byte for each 4096 entries")
+            where = (start + offset, stride, outer, outer_stride, size)
+            _compact(address(mask), n, address(places), address(moved), *where, threads)
     return count
 
 
