@@ -41,7 +41,7 @@ def as_axis(axis: Any, function: str) -> int:
 
 def axis_of(array: Any, axis: int, n: int, *, function: str, argument: str, leading: str) -> int:
     """Return which axis of an array, from the front, has an entry for each of the `n` of the leading argument."""
-    ndim = array.ndim
+    ndim: int = array.ndim
     if not -ndim <= axis < ndim:
         raise ArgumentError(
             f"{function}: argument {argument!r} has no axis {axis} (shape {array.shape}); choose another axis, or "

@@ -17,7 +17,7 @@ def argsort(
     """
     n = keys.size
     if n <= _FEW or keys.itemsize == 1 or (keys.itemsize == 2 and keys.dtype.kind != "f"):  # NumPy has a radix sort
-        simple = keys if not descending else -keys if keys.dtype.kind == "f" else ~keys
+        simple: np.ndarray = keys if not descending else -keys if keys.dtype.kind == "f" else ~keys
         found = simple.argsort(kind="stable")
     else:
         codes = _codes(keys, descending)
@@ -41,10 +41,11 @@ def argsort(
 def _codes(keys: np.ndarray, descending: bool) -> np.ndarray:
     """Give integers in whose order integers or floating-point numbers are to be sorted."""
     if keys.dtype.kind != "f":
-        return ~keys if descending else keys
+        return np.invert(keys) if descending else keys
     bits = 8 * keys.itemsize
     word = np.dtype(f"u{keys.itemsize}").type
-    codes = np.array(keys + keys.dtype.type(0)).view(word)  # which makes -0.0 a 0.0
+    codes = keys.view(word).copy()
+    codes[codes == word(1 << (bits - 1))] = 0  # -0.0
     negative = np.right_shift(codes, word(bits - 1)).astype(bool)
     np.bitwise_xor(codes, np.where(negative, ~word(0), word(1 << (bits - 1))), out=codes)
     if descending:

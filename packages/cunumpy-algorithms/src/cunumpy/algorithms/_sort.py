@@ -84,10 +84,9 @@ def sort_by_key(
     """
     function = "sort_by_key"
     if type(keys) is np.ndarray and not arrays and order is None and out is None and keys.ndim == 1:  # the quick way
-        new_order, new_keys = _argsort(keys, descending, None, None)
-        return new_keys, new_order
-    written = _numbered("out", out)
-    if backend_of(function, "keys", keys, arrays, order=order, **written) == "cupy":
+        found, sorted_keys = _argsort(keys, descending, None, None)
+        return sorted_keys, found
+    if backend_of(function, "keys", keys, arrays, order=order, **_numbered("out", out)) == "cupy":
         from cunumpy.algorithms import _device_sort
 
         return _device_sort.sort_by_key(keys, arrays, axis, order, descending, out)
@@ -98,21 +97,19 @@ def sort_by_key(
     payload = _as_payload(arrays, function)
     axes = _axes(payload, axis, n, function, "keys")
     given = None if order is None else _as_order(order, n)
+    written: list[Any] = [None] * (2 + len(payload))
     if out is not None:
         inputs = {"keys": source, "order": given} | {name_of(i): array for i, array in enumerate(payload)}
-        out = _host_outputs(out, [(source.shape, source.dtype), ((n,), _INT64)], payload, axes, inputs, function)
-    new_keys, new_order = (None, None) if out is None else out[:2]
+        layouts = [(source.shape, source.dtype), ((n,), _INT64)]
+        written = _host_outputs(out, layouts, payload, inputs, function)
     if given is None:
-        given, new_keys = _argsort(source, descending, new_order, new_keys)
+        given, sorted_keys = _argsort(source, descending, written[1], written[0])
     else:
-        new_keys = _take(source, given, 0, new_keys)
-        if new_order is not None:
-            new_order[...] = given
-            given = new_order
-    if not payload:
-        return new_keys, given
-    outputs = [None] * len(payload) if out is None else out[2:]
-    return new_keys, given, *map(_take, payload, [given] * len(payload), axes, outputs)
+        sorted_keys = _take(source, given, 0, written[0])
+        if written[1] is not None:
+            written[1][...] = given
+            given = written[1]
+    return sorted_keys, given, *map(_take, payload, [given] * len(payload), axes, written[2:])
 
 
 def sort_by_cell(
@@ -169,8 +166,7 @@ def sort_by_cell(
     (array([0, 2, 2, 4]), array([0.2, 0.4, 0.1, 0.3]))
     """
     function = "sort_by_cell"
-    written = _numbered("out", out)
-    backend = backend_of(function, "cells", cells, arrays, **written)
+    backend = backend_of(function, "cells", cells, arrays, **_numbered("out", out))
     count = _as_count(n_cells)
     if backend == "cupy":
         from cunumpy.algorithms import _device_sort
@@ -181,12 +177,11 @@ def sort_by_cell(
     n = source.size
     payload = _as_payload(arrays, function)
     axes = _axes(payload, axis, n, function, "cells")
-    offsets = order = None
-    outputs: Sequence[Any] = [None] * len(payload)
+    written: list[Any] = [None] * (2 + len(payload))
     if out is not None:
         inputs = {"cells": source} | {name_of(i): array for i, array in enumerate(payload)}
-        layouts = [((count + 1,), _INT64), ((n,), _INT64)]
-        offsets, order, *outputs = _host_outputs(out, layouts, payload, axes, inputs, function)
+        written = _host_outputs(out, [((count + 1,), _INT64), ((n,), _INT64)], payload, inputs, function)
+    offsets, order, *outputs = written
     if offsets is None:
         offsets = np.empty(count + 1, _INT64)
     if order is None:
@@ -282,7 +277,7 @@ def _check_order(array: Any, n: int) -> None:
 
 
 def _host_outputs(
-    out: Any, layouts: list[Any], payload: list[np.ndarray], axes: list[int], inputs: dict[str, Any], function: str
+    out: Any, layouts: list[Any], payload: list[np.ndarray], inputs: dict[str, Any], function: str
 ) -> list[Any]:
     for i, array in enumerate(payload):
         _gate.refuse_masked(array, function=f"{function} with 'out'", argument=name_of(i))
