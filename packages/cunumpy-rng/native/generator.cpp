@@ -4,6 +4,7 @@
 
 #include "export.hpp"
 #include "parallel.hpp"
+#include "radix_sort.hpp"
 
 typedef unsigned long long u64;
 typedef long long i64;
@@ -47,5 +48,14 @@ CUNUMPY_EXPORT void cunumpy_rng_fill_integers_between(char* out, i64 n, u64 seed
         CUNUMPY_SELECT(generator_integers_between)
         (out + first * size, size, count, seed, stream, block, low + first, span + first);
     });
+}
+
+// The stable order of n keys, which are doubles or unsigned integers. `work` has n words. Returns 1 without memory.
+CUNUMPY_EXPORT int cunumpy_rng_order(const uint64_t* keys, i64 n, int floating, int64_t* order, uint64_t* work,
+                                     int threads) {
+    if (n <= 0) return 0;
+    if (floating)
+        return !argsort(FloatingKeys<uint64_t>::make(true, false), keys, (size_t)n, order, nullptr, work, threads);
+    return !argsort(IntegerKeys<uint64_t>::make(false, false), keys, (size_t)n, order, nullptr, work, threads);
 }
 }

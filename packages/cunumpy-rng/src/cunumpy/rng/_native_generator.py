@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from cunumpy import _threads
 from cunumpy.cuda._host_library import address
 from cunumpy.rng import _host
-from cunumpy.rng._numpy_generator import order
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["fill_exponential", "fill_integers", "fill_integers_between", "fill_normal", "fill_uniform", "order"]
 
@@ -31,6 +29,9 @@ _fill_integers.restype = None
 _fill_integers_between = _library.cunumpy_rng_fill_integers_between
 _fill_integers_between.argtypes = [*_RANGE, _POINTER, _POINTER, ctypes.c_int, ctypes.c_int]
 _fill_integers_between.restype = None
+_order = _library.cunumpy_rng_order
+_order.argtypes = [_POINTER, _LONG, ctypes.c_int, _POINTER, _POINTER, ctypes.c_int]
+_order.restype = ctypes.c_int
 
 _GRAIN = 2**16  # elements that take about as long as starting a thread
 
@@ -65,6 +66,16 @@ def fill_integers_between(
     threads = _threads.threads_for(n, _GRAIN)
     ends = address(low), address(span)
     _fill_integers_between(address(out), n, seed, stream, position, *ends, out.itemsize, threads)
+
+
+def order(keys: np.ndarray) -> np.ndarray:
+    """Return the stable order of keys; see `_numpy_generator.order`."""
+    n = keys.size
+    found, work = np.empty(n, np.int64), np.empty(n, np.uint64)
+    threads = _threads.threads_for(n, _GRAIN)
+    if _order(address(keys), n, keys.dtype.kind == "f", address(found), address(work), threads):
+        raise MemoryError("PhiloxGenerator: no memory for sorting the keys.")
+    return found
 
 
 def _fill(kind: str, out: np.ndarray, seed: int, stream: int, position: int, loc: Any, scale: Any) -> None:
