@@ -62,6 +62,8 @@ def test_sorting_by_key(dtype, descending):
     keys = (VALUES * 50).astype(dtype)
     if keys.dtype.kind == "f":
         keys[:100] = np.nan
+        keys[100:300] = 0.0
+        keys[200:400:2] = -0.0
     payload = POINTS[3]
     got = alg.sort_by_key(xp.asarray(keys), xp.asarray(payload), xp.asarray(VALUES), descending=descending)
     assert_same(got, alg.sort_by_key(keys, payload, VALUES, descending=descending))

@@ -53,8 +53,7 @@ __device__ __forceinline__ Half to_half(double value) {
     return h;
 }
 
-// --- conversions
-// ------------------------------------------------------------------------------------------------------
+// --- conversions -----------------------------------------------------------------------------------------------------
 
 template <class To, class From> struct Convert {
     static __device__ __forceinline__ To from(From value) { return (To)value; }
@@ -69,8 +68,7 @@ template <> struct Convert<Half, Half> {
     static __device__ __forceinline__ Half from(Half value) { return value; }
 };
 
-// --- operations
-// -------------------------------------------------------------------------------------------------------
+// --- operations ------------------------------------------------------------------------------------------------------
 
 template <class T> struct Number {
     typedef T type;
@@ -191,8 +189,7 @@ template <class K> __device__ __forceinline__ index_t segment_of(const K *keys, 
     return (index_t)key;
 }
 
-// --- keys
-// -------------------------------------------------------------------------------------------------------------
+// --- keys ------------------------------------------------------------------------------------------------------------
 
 // Keys as a plan keeps them: -1 for every row that takes no part.
 template <class K, class P>
@@ -223,8 +220,7 @@ template <class P> __global__ void segment_offsets(const P *sorted, index_t n, i
     offsets[segment] = low;
 }
 
-// --- any order
-// --------------------------------------------------------------------------------------------------------
+// --- any order -------------------------------------------------------------------------------------------------------
 
 template <class V, class A, class K> __global__ void segment_sum(const V *values, index_t stride, index_t n, index_t m,
                                                                  const K *keys, index_t n_segments, A *out,
@@ -267,8 +263,7 @@ __global__ void segment_divide(const double *sums, const word_t *counts, index_t
     if (i < n) out[i] = Convert<R, double>::from(sums[i] / (double)counts[i / m]);
 }
 
-// --- row order
-// --------------------------------------------------------------------------------------------------------
+// --- row order -------------------------------------------------------------------------------------------------------
 
 template <class V, class A, class R> __global__ void segment_sum_ordered(const V *values, index_t stride, index_t m,
                                                                          const index_t *order, const index_t *offsets,
@@ -307,8 +302,7 @@ __global__ void segment_extreme_ordered(const V *values, index_t stride, index_t
     out[i] = extreme;
 }
 
-// --- back to the rows
-// -------------------------------------------------------------------------------------------------
+// --- back to the rows ------------------------------------------------------------------------------------------------
 
 // Rows of m words; rows that take no part become zero.
 template <class W, class K>
@@ -319,8 +313,7 @@ __global__ void segment_gather(const W *values, index_t n, index_t m, const K *k
     out[i] = segment < 0 ? (W)0 : values[segment * m + (i - row * m)];
 }
 
-// --- sorted keys
-// ------------------------------------------------------------------------------------------------------
+// --- sorted keys -----------------------------------------------------------------------------------------------------
 
 // heads[0] has its bit 62 set if the keys are not sorted; heads[i + 1] is 1 where a run begins.
 template <class K> __global__ void boundary_heads(const K *keys, index_t n, word_t *heads) {
@@ -365,8 +358,7 @@ __global__ void cell_offsets(const K *cells, index_t n, index_t n_cells, index_t
     offsets[i] = low;
 }
 
-// --- scatter
-// ----------------------------------------------------------------------------------------------------------
+// --- scatter ---------------------------------------------------------------------------------------------------------
 
 const index_t NOWHERE = -9223372036854775807ll - 1; // beyond any axis, counted from either end
 
