@@ -120,8 +120,7 @@ inline void lower(long long &first, long long candidate) {
     if (candidate >= 0 && (first < 0 || candidate < first)) first = candidate;
 }
 
-// --- what is done with a row
-// ------------------------------------------------------------------------------------------
+// --- what is done with a row -----------------------------------------------------------------------------------------
 
 struct Add {
     static constexpr bool ORDERED = true; // for floating point
