@@ -5,7 +5,7 @@
 // by the threads, leaves buckets that stay in a core's cache until they are sorted and written out. Where the code has
 // more bits than fit beside the index, keys with equal leading bits are sorted again by the bits left out.
 //
-// Memory: one word per key, besides the results; `order` serves as the second buffer.
+// Memory: one word per key, besides the results, which serve as buffers; less than half a word more for wide keys.
 //
 // Everything has internal linkage, so that files compiled for different instruction sets do not share it.
 
@@ -329,6 +329,26 @@ struct RadixSort {
         return rest;
     }
 
+    // Count in which part each of n elements is; write where each part begins, and where in it each thread's share.
+    template <class PartOf>
+    void count_parts(const PartOf& part_of, size_t n, size_t parts, int64_t* counts, int64_t* starts) const {
+        cunumpy_parallel((long long)n, threads, [&](long long from, long long to, int thread) {
+            int64_t* count = counts + size_t(thread) * parts;
+            for (long long i = from; i < to; ++i) ++count[part_of(size_t(i))];
+        });
+        int64_t sum = 0;
+        for (size_t k = 0; k < parts; ++k) {
+            starts[k] = sum;
+            for (int thread = 0; thread < threads; ++thread) {
+                int64_t& count = counts[size_t(thread) * parts + k];
+                const int64_t start = sum;
+                sum += count;
+                count = start;
+            }
+        }
+        starts[parts] = sum;
+    }
+
     // Partition the n words that `source` gives by the first of the `width` bits in which they differ, into `out`; sort
     // every part and write it out. They lack `left` bits of the codes. Returns whether there was memory.
     template <class Source>
@@ -341,22 +361,8 @@ struct RadixSort {
         const uint64_t mask = parts - 1;
         auto* counts = static_cast<int64_t*>(calloc(size_t(threads + 1) * parts + 1, sizeof(int64_t)));
         if (!counts) return false;
-        cunumpy_parallel((long long)n, threads, [&](long long from, long long to, int thread) {
-            int64_t* count = counts + size_t(thread) * parts;
-            for (long long i = from; i < to; ++i) ++count[source(size_t(i)) >> shift & mask];
-        });
         int64_t* starts = counts + size_t(threads) * parts;
-        int64_t sum = 0;
-        for (size_t k = 0; k < parts; ++k) {
-            starts[k] = sum;
-            for (int thread = 0; thread < threads; ++thread) {
-                int64_t& count = counts[size_t(thread) * parts + k];
-                const int64_t start = sum;
-                sum += count;
-                count = start;
-            }
-        }
-        starts[parts] = sum;
+        count_parts([&](size_t i) { return source(i) >> shift & mask; }, n, parts, counts, starts);
         cunumpy_parallel((long long)n, threads, [&](long long from, long long to, int thread) {
             int64_t* next = counts + size_t(thread) * parts;
             for (long long i = from; i < to; ++i) {
@@ -447,19 +453,91 @@ struct RadixSort {
                 if (i == 0 || words[i] != words[i - 1]) task.offsets[words[i]] = int64_t(i);
     }
 
+    // Keys whose codes do not fit beside the index are partitioned together with their indices, into where the results
+    // go. That leaves words of a part room for more bits, beside a position within it, and spares looking the keys up all
+    // over the memory.
+    bool sort_wide(uint64_t* work, int code_bits) const {
+        const size_t n = task.n, parts = size_t(1) << max_digit;
+        const int rest = code_bits - max_digit;
+        auto* counts = static_cast<int64_t*>(calloc(size_t(threads + 1) * parts + 1, sizeof(int64_t)));
+        if (!counts) return false;
+        int64_t* starts = counts + size_t(threads) * parts;
+        const auto part_of = [this, rest](size_t i) { return task.relative_code(i) >> rest; };
+        count_parts(part_of, n, parts, counts, starts);
+        const auto length = [starts](size_t k) { return size_t(starts[k + 1] - starts[k]); };
+        size_t longest = 0;
+        for (size_t k = 0; k < parts; ++k) longest = length(k) > longest ? length(k) : longest;
+        if (longest > n / (8 * size_t(threads)) && longest > size_t(1) << 18) {  // too much for one thread, or its cache
+            free(counts);
+            return sort_narrow(work, code_bits);
+        }
+        auto* scratch = static_cast<uint64_t*>(malloc(size_t(threads) * 3 * longest * sizeof(uint64_t)));
+        if (!scratch) {
+            free(counts);
+            return false;
+        }
+        cunumpy_parallel((long long)n, threads, [&](long long from, long long to, int thread) {
+            int64_t* next = counts + size_t(thread) * parts;
+            for (long long i = from; i < to; ++i) {
+                const int64_t place = next[part_of(size_t(i))]++;
+                task.order[place] = i;
+                task.sorted[place] = task.input[i];
+            }
+        });
+        std::atomic<size_t> claimed{0};
+        cunumpy_parallel(64LL * threads, threads, [&](long long, long long, int thread) {
+            uint64_t* own = scratch + size_t(thread) * 3 * longest;
+            for (size_t k; (k = claimed.fetch_add(1, std::memory_order_relaxed)) < parts;)
+                if (length(k) > 1) sort_part(size_t(starts[k]), length(k), rest, work + starts[k], own);
+        });
+        free(scratch);
+        free(counts);
+        return true;
+    }
+
+    // Sort n indices and keys, whose codes differ in the last `rest` bits, in place; `scratch` has 3 n words.
+    void sort_part(size_t begin, size_t n, int rest, uint64_t* words, uint64_t* scratch) const {
+        int64_t *order = task.order + begin, *indices = reinterpret_cast<int64_t*>(scratch + n);
+        Word *sorted = task.sorted + begin, *input = reinterpret_cast<Word*>(scratch + 2 * n);
+        memcpy(indices, order, n * sizeof(int64_t));
+        memcpy(input, sorted, n * sizeof(Word));
+        const RadixSort part{{task.keys, input, n, task.lowest, task.highest, false, order, sorted, nullptr},
+                             bit_width(n - 1),
+                             false,
+                             1};
+        const int left = part.left_of(rest);
+        const uint64_t rest_mask = (uint64_t(1) << rest) - 1;
+        for (size_t i = 0; i < n; ++i) words[i] = part.word(i, rest_mask, left);
+        uint64_t *other = scratch, *result = sort_words(words, other, n, part.index_bits);
+        if (result == other) other = words;
+        if (left > 0) part.refine(result, other, n, left);
+        const uint64_t mask = part.index_mask();
+        for (size_t i = 0; i < n; ++i) {
+            const size_t index = size_t(result[i] & mask);
+            order[i] = indices[index];
+            sorted[i] = input[index];
+        }
+    }
+
+    // Keys whose codes fit, or are not spread evenly: sort words of their leading bits.
+    bool sort_narrow(uint64_t* work, int code_bits) const {
+        const int left = left_of(code_bits);
+        auto* other = reinterpret_cast<uint64_t*>(task.order);
+        const auto source = [this, left](size_t i) { return word(i, ~uint64_t(0), left); };
+        if (task.n > 8192) return partition(source, work, other, 0, task.n, code_bits - left, left);
+        for (size_t i = 0; i < task.n; ++i) work[i] = source(i);
+        uint64_t* words = sort_words(work, other, task.n, index_bits);
+        emit(words, words == work ? other : work, 0, task.n, left);
+        return true;
+    }
+
     bool sort(uint64_t* work, int code_bits) const {
         if (index_bits <= 16 && code_bits <= 16) {
             sort_short(work);
             return true;
         }
-        const int left = left_of(code_bits), width = code_bits - left;
-        auto* other = reinterpret_cast<uint64_t*>(task.order);
-        const auto source = [this, left](size_t i) { return word(i, ~uint64_t(0), left); };
-        if (task.n > 8192) return partition(source, work, other, 0, task.n, width, left);
-        for (size_t i = 0; i < task.n; ++i) work[i] = source(i);
-        uint64_t* words = sort_words(work, other, task.n, index_bits);
-        emit(words, words == work ? other : work, 0, task.n, left);
-        return true;
+        if (task.n > 8192 && task.sorted && left_of(code_bits) > 0) return sort_wide(work, code_bits);
+        return sort_narrow(work, code_bits);
     }
 };
 

@@ -41,10 +41,10 @@ def argsort(
 def _codes(keys: np.ndarray, descending: bool) -> np.ndarray:
     """Give integers in whose order integers or floating-point numbers are to be sorted."""
     if keys.dtype.kind != "f":
-        return np.invert(keys) if descending else keys
+        return ~keys if descending else keys
     bits = 8 * keys.itemsize
     word = np.dtype(f"u{keys.itemsize}").type
-    codes = keys.view(word).copy()
+    codes: np.ndarray = keys.view(word).copy()
     codes[codes == word(1 << (bits - 1))] = 0  # -0.0
     negative = np.right_shift(codes, word(bits - 1)).astype(bool)
     np.bitwise_xor(codes, np.where(negative, ~word(0), word(1 << (bits - 1))), out=codes)
