@@ -20,7 +20,7 @@ ITEMS = ["i1", "i2", "f4", "f8", "c16", "S3", "U5", "V24", "V7", "M8[s]", ">f8",
 def threads(request, monkeypatch):
     monkeypatch.setenv("CUNUMPY_NUM_THREADS", str(request.param))
     if _host.sort is not _numpy_sort:
-        monkeypatch.setattr(_host.sort, "_GRAIN", 500)
+        monkeypatch.setattr(_host.sort, "_COMPACT_GRAIN", 500)
 
 
 @st.composite

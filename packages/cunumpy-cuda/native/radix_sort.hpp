@@ -2,8 +2,8 @@
 //
 // Keys become order-preserving unsigned codes. A word of 64 bits holds as many leading bits of (code - smallest code) as
 // fit, above the key's index; words are distinct, so sorting them is stable. One partition by the leading digit, shared
-// by the threads, leaves buckets that stay in a core's cache until they are sorted and written out. Where the code has
-// more bits than fit beside the index, keys with equal leading bits are sorted again by the bits left out.
+// by the threads, leaves parts that stay in a core's cache until they are sorted and written out. Where the code has
+// more bits than fit beside the index, words with equal leading bits are sorted again by the bits left out.
 //
 // Memory: one word per key, besides the results, which serve as buffers; less than half a word more for wide keys.
 //

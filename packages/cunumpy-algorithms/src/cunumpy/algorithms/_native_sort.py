@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _GRAIN = 1 << 15  # entries from which a thread pays
+_COMPACT_GRAIN = 1 << 19  # the same for compaction, which is bound by memory, and whose threads wait for each other
 _BLOCK = 4096  # entries that the library compacts at once
 _FEW = 256  # entries up to which NumPy is done before the library is called
 _FEW_BY_SIZE = {1: 8192, 2: 4096}  # NumPy has a radix sort for small integers, too
@@ -121,7 +122,7 @@ def take(array: np.ndarray, order: np.ndarray, axis: int, out: np.ndarray) -> No
 def compact(mask: np.ndarray, arrays: list[tuple[np.ndarray, int]]) -> int:
     n = mask.size
     places, moved = np.empty(n // _BLOCK + 2, np.int64), np.empty(n // _BLOCK + 1, np.uint8)
-    threads = threads_for(n, _GRAIN)
+    threads = threads_for(n, _COMPACT_GRAIN)
     _mask_counts(address(mask), n, address(places), threads)
     count = int(places[-(-n // _BLOCK)])
     for array, axis in arrays:
