@@ -7,27 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _conversion, _gate
-from cunumpy.algorithms import _sort
+from cunumpy.algorithms import _device_segments, _sort
 from cunumpy.algorithms._entries import as_outputs, name_of
-from cunumpy.cuda._device_code import DeviceCode, check_devices
+from cunumpy.cuda._device_code import check_devices
 from cunumpy.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CODE = DeviceCode("cunumpy.algorithms", "sort.cu")
-
 _INT64 = np.dtype(np.int64)
-_C_TYPES = {
-    "i1": "signed char",
-    "u1": "unsigned char",
-    "i2": "short",
-    "u2": "unsigned short",
-    "i4": "int",
-    "u4": "unsigned int",
-    "i8": "long long",
-    "u8": "unsigned long long",
-}
 
 
 def sort_by_key(
@@ -89,8 +77,7 @@ def sort_by_cell(
             _sort.refuse_cell(int(index), int(cell.astype(cells.dtype)), n_cells)
     if offsets is None:
         offsets = cupy.empty(n_cells + 1, dtype=_INT64)
-    name = f"cell_offsets<{_C_TYPES[f'{cells.dtype.kind}{cells.dtype.itemsize}']}>"
-    CODE.launch(name, n_cells + 1, (sorted_cells, np.int64(n), offsets, np.int64(n_cells + 1)))
+    _device_segments.cell_offsets_into(offsets, sorted_cells, None)
     if new_order is not None:
         new_order[...] = order
         order = new_order
