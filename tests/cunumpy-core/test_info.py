@@ -1,9 +1,11 @@
 """`backend_info`, `python -m cunumpy` and `python -m cunumpy cache`."""
 
+import importlib.util
 import io
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import warnings
@@ -14,8 +16,9 @@ import numpy as np
 import pytest
 
 import cunumpy
-from cunumpy import _backend, _caches, _info, _launcher, _versions
+from cunumpy import _backend, _caches, _info, _launcher, _threads, _versions, rng  # noqa: F401 - rng: its library
 from cunumpy.__main__ import main
+from cunumpy.cuda._host_library import HOST_LIBRARIES
 from cunumpy.errors import CuNumpyWarning
 
 
@@ -131,6 +134,8 @@ def test_the_report_as_json():
     assert data["packages"]["numpy"] == np.__version__
     assert data["packages"]["scipy"] == metadata.version("scipy")
     assert data["backend"]["min_cupy_version"] == "14.0.0"
+    assert data["native_code"]["cunumpy-rng"] == HOST_LIBRARIES["cunumpy.rng"].status
+    assert data["native_code"]["threads"] == _threads.thread_count()
     assert set(data["compilers"]) >= {"c++", "g++", "clang++", "nvcc"}
     assert data["settings"]["CUNUMPY_STRICT"] == {"text": " yes", "value": True}
     assert data["unknown_variables"] == {"CUNUMPY_BACKND": "CUNUMPY_BACKEND"}
@@ -148,7 +153,7 @@ def test_the_report_as_text():
     assert any(line.startswith("MAYBEMPI environment variable MAYBEMPI='perhaps' means nothing") for line in lines)
     assert "launch a launcher with PMI (by PMI_RANK): rank 2, size 4" in lines
     assert "CXX nocxx is not on the PATH" in lines
-    for title in ("CuNumpy", "Python", "Packages", "Backend", "MPI", "Compilers", "Settings"):
+    for title in ("CuNumpy", "Python", "Packages", "Native code", "Backend", "MPI", "Compilers", "Settings"):
         assert title in lines
 
 
@@ -173,6 +178,38 @@ def test_the_text_shows_device_and_problems(cupy_missing, monkeypatch):
     assert "the device can't be asked: OSError: no driver" in text
     assert "more than one CuPy is installed" in text
     assert "not installed" in text
+
+
+def test_the_report_says_which_native_code_runs_and_why_not():
+    done = command(CUNUMPY_NO_NATIVE="1", CUNUMPY_REQUIRE_NATIVE="", CUNUMPY_NUM_THREADS="3")
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    for name in ("cunumpy-rng", "cunumpy-algorithms"):
+        assert f"{name} the NumPy path; no native library: CUNUMPY_NO_NATIVE is set" in lines
+    assert "threads 3" in lines
+
+
+@pytest.mark.parametrize(
+    ("environment", "package", "threads"),
+    [
+        ({"CUNUMPY_NO_NATIVE": "1", "CUNUMPY_REQUIRE_NATIVE": "1"}, "can't be imported: cunumpy.rng: CUNUMPY_REQ", ""),
+        ({"CUNUMPY_NO_NATIVE": "perhaps"}, "can't be imported: environment variable CUNUMPY_NO_NATIVE='perhaps'", ""),
+        ({"CUNUMPY_NUM_THREADS": "many"}, "", "environment variable CUNUMPY_NUM_THREADS='many' means nothing"),
+    ],
+)
+def test_settings_that_stop_native_code_are_part_of_the_report(environment, package, threads):
+    done = command("--json", **{"CUNUMPY_REQUIRE_NATIVE": "", **environment})
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)["native_code"]
+    assert str(found["cunumpy-rng"]).startswith(package)
+    assert str(found["threads"]).startswith(threads)
+
+
+def test_packages_that_are_not_installed_are_not_looked_into(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    found = _info._native_code()
+    assert (found["cunumpy-rng"], found["cunumpy-algorithms"]) == (None, None)
+    data = _info.report() | {"native_code": found}
+    assert re.search(r"(?m)^Native code\n  cunumpy-rng +not installed\n", _info.report_text(data))
 
 
 def test_an_older_cunumpy_beside_ours_is_reported(tmp_path, monkeypatch):

@@ -141,6 +141,7 @@ def report() -> dict[str, Any]:
             "mpi4py": _metadata_version("mpi4py"),
             "petsc4py": _petsc_version(),
         },
+        "native_code": _native_code(),
         "backend": backend_info(),
         "cuda_driver": _cuda_driver(),
         "mpi": _mpi(),
@@ -196,6 +197,35 @@ def _petsc_version() -> str | None:
     except ImportError:
         return None
     return str(getattr(petsc4py, "__version__", "unknown"))
+
+
+def _native_code() -> dict[str, Any]:
+    """Return what runs on the host for the packages that can have native code, and with how many threads."""
+    from importlib.util import find_spec
+
+    found: dict[str, Any] = {
+        f"cunumpy-{name}": None if find_spec(f"cunumpy.{name}") is None else _host_path(f"cunumpy.{name}")
+        for name in ("rng", "algorithms")
+    }
+    try:
+        found["threads"] = _threads.thread_count()
+    except SettingError as error:
+        found["threads"] = str(error)
+    return found
+
+
+def _host_path(package: str) -> str:
+    import warnings
+    from importlib import import_module
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a library that can't be used; its status says why
+            import_module(package)
+    except (ImportError, SettingError) as error:  # also where native code is required and missing
+        return f"can't be imported: {error}"
+    library = import_module("cunumpy.cuda._host_library").HOST_LIBRARIES[package]
+    return str(library.status)
 
 
 def _cuda_driver() -> str:
@@ -307,6 +337,15 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
     )
     if len(packages["cupy"]) > 1:
         yield _line("problem", "more than one CuPy is installed; they overwrite each other: keep one (uv remove ...)")
+
+    native = data["native_code"]
+    yield from _section(
+        "Native code",
+        {
+            **{name: native[name] or "not installed" for name in ("cunumpy-rng", "cunumpy-algorithms")},
+            "threads": native["threads"],
+        },
+    )
 
     yield from _section(
         "Backend",

@@ -24,7 +24,7 @@ _SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 
 
 class HostLibrary:
-    """The native library of a package.
+    """The native library of a package; `HOST_LIBRARIES` has it by the package's name.
 
     Parameters
     ----------
@@ -48,6 +48,7 @@ class HostLibrary:
         self.package = package
         self.library: ctypes.CDLL | None = None
         self.problem = self._load()
+        HOST_LIBRARIES[package] = self
         if self.problem is not None and _environment.read("CUNUMPY_REQUIRE_NATIVE"):
             raise MissingPackageError(
                 f"{package}: CUNUMPY_REQUIRE_NATIVE is set, and there is no native library to use: {self.problem}."
@@ -96,6 +97,10 @@ class HostLibrary:
         if self.library is None:
             return f"the NumPy path; no native library: {self.problem}"
         return f"native, {INSTRUCTION_SETS[self.library.cunumpy_instruction_set()]}"
+
+
+#: The libraries of the packages that were imported.
+HOST_LIBRARIES: dict[str, HostLibrary] = {}
 
 
 def address(array: np.ndarray) -> int:
