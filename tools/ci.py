@@ -22,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HOURS = 4
+COMPILERS = ("c++", "g++", "clang++")
 MAIN_JOB = "docs/examples/landau_damping.py"
 
 
@@ -40,6 +41,7 @@ class Group:
     minutes: int = 15
     where: str = "tree"  # "tree": this checkout; "clone": a clean clone, with a Python that has pip and nothing else
     python: str | None = None  # the group needs this Python; where there is none it is reported as not run
+    program: str | None = None  # likewise
 
 
 ALL = ("cunumpy",)  # needs the other eight
@@ -60,6 +62,18 @@ END
 "$SCRATCH/oldest/bin/python" -m pytest tests --ignore=tests/packaging
 """
 
+NATIVE = ("cunumpy-rng", "cunumpy-algorithms")
+NATIVE_TESTS = "tests/cunumpy-cuda tests/cunumpy-rng tests/cunumpy-algorithms"
+
+# Every CUDA source and header; NVRTC compiles them in the ordinary tests. Warning 177 is of what only templates use.
+NVCC = """
+headers=packages/cunumpy-cuda/src/cunumpy/cuda/include
+strict="-Werror all-warnings -diag-suppress 177"
+for file in $headers/cunumpy/*.cuh packages/*/src/cunumpy/*/*.cu; do
+    nvcc -std=c++14 -arch=sm_80 $strict -I $headers -x cu -c -o "$SCRATCH/nvcc.o" "$file"
+done
+"""
+
 
 def groups(readme: str) -> list[Group]:
     """Give the table of groups; the first two are the README's own commands."""
@@ -77,6 +91,10 @@ def groups(readme: str) -> list[Group]:
             f"{WHEELS} --with cupy-cuda12x pytest tests/cunumpy-kernels/test_real_cupy*.py",
             distributions=("cunumpy-kernels",),
         ),
+        Group("native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest {NATIVE_TESTS}", NATIVE),
+        # The packages are built as on a machine without a compiler; their tests need one.
+        Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest {NATIVE_TESTS}", NATIVE),
+        Group("nvcc", NVCC, NATIVE, program="nvcc"),
         *(
             Group(f"Python {version}", f"{WHEELS} --python {{python}} pytest", ALL, EXAMPLES, python=version)
             for version in ("3.12", "3.13", "3.14")
@@ -180,6 +198,15 @@ def run(command: str, folder: Path, environment: dict[str, str], minutes: float)
     return "passed" if code == 0 else f"FAILED (exit code {code})"
 
 
+def install_compiler() -> None:
+    """Install g++ on a new machine of the Debian family: the native code is then built, and tested, as for users."""
+    if any(map(shutil.which, COMPILERS)) or shutil.which("apt-get") is None or os.geteuid() != 0:
+        return
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update", "-qq"], ["install", "-qq", "--no-install-recommends", "g++"]):
+        subprocess.run(["apt-get", *command], env=environment, stdout=subprocess.DEVNULL, check=False)
+
+
 def new_machine(scratch: Path) -> tuple[Path, dict[str, str]]:
     """Clone HEAD, and make a Python that has pip and nothing else; give the clone and the environment to run in."""
     clone, machine = scratch / "clone", scratch / "machine"
@@ -214,6 +241,8 @@ def main(arguments: list[str]) -> int:
     if unknown := sorted(set(options.groups) - {group.name for group in table}):
         parser.error(f"no group {', '.join(map(repr, unknown))}; there are: {', '.join(g.name for g in table)}")
 
+    if not options.list:
+        install_compiler()
     changed = None if options.full else changed_files()
     rows: list[tuple[str, str, float]] = []
     with tempfile.TemporaryDirectory(prefix="cunumpy-ci-", ignore_cleanup_errors=True) as folder:
@@ -231,6 +260,9 @@ def main(arguments: list[str]) -> int:
                     rows.append((group.name, f"not run (no Python {group.python} here)", 0.0))
                     continue
                 command = command.replace("{python}", python)
+            if group.program is not None and shutil.which(group.program) is None:
+                rows.append((group.name, f"not run (no {group.program} here)", 0.0))
+                continue
             if options.list:
                 rows.append((group.name, "due", 0.0))
                 continue

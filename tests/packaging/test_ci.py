@@ -158,6 +158,7 @@ def run_table(
 ) -> tuple[int, str]:
     monkeypatch.setattr(ci, "groups", lambda readme: list(table))
     monkeypatch.setattr(ci, "changed_files", list)
+    monkeypatch.setattr(ci, "install_compiler", lambda: None)
     code = ci.main([])
     return code, capfd.readouterr().out
 
@@ -172,6 +173,7 @@ def test_failure_shows_in_summary_and_exit_code(
         ci.Group("after", "echo still run"),
         ci.Group("unchanged", "echo unexpected", distributions=("cunumpy-rng",)),
         ci.Group("future", "echo unexpected", python="3.99"),
+        ci.Group("elsewhere", "echo unexpected", program="no-such-program"),
     ]
     code, out = run_table(ci, monkeypatch, capfd, *table)
     assert code == 1
@@ -186,6 +188,7 @@ def test_failure_shows_in_summary_and_exit_code(
         "after": "passed",
         "unchanged": "not due (no change in the last 4 hours)",
         "future": "not run (no Python 3.99 here)",
+        "elsewhere": "not run (no no-such-program here)",
     }
     assert summary[-1] == "groups: 2 passed, 2 failed"
 
@@ -210,6 +213,28 @@ def test_a_failing_command_before_others_fails_the_group(
 ) -> None:
     code, _ = run_table(ci, monkeypatch, capfd, ci.Group("steps", "false\necho done"))
     assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("found", "user", "installs"),
+    [
+        ({"g++", "apt-get"}, 0, False),
+        ({"clang++", "apt-get"}, 0, False),
+        ({"apt-get"}, 0, True),
+        ({"apt-get"}, 1000, False),
+        (set(), 0, False),
+    ],
+)
+def test_a_new_machine_gets_a_compiler(
+    found: set[str], user: int, installs: bool, ci: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = []
+    monkeypatch.setattr(ci.shutil, "which", lambda name: name if name in found else None)
+    monkeypatch.setattr(ci.os, "geteuid", lambda: user, raising=False)
+    monkeypatch.setattr(ci.subprocess, "run", lambda command, **options: commands.append(command))
+    ci.install_compiler()
+    assert [command[:2] for command in commands] == [["apt-get", "update"], ["apt-get", "install"]] * installs
+    assert not installs or commands[-1][-1] == "g++"
 
 
 def test_unknown_group_is_refused_with_the_known_ones(ci: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from distributions import CORE, MEMBERS, META, PACKAGES, ROOT, uv
+from distributions import CORE, MEMBERS, META, NATIVE, PACKAGES, ROOT, uv
 
 NAMES = (META, *MEMBERS)
 FIRST = Version("0.8.0")
@@ -104,11 +104,18 @@ def test_requirements_among_members_accept_the_versions_beside_them(name: str, w
 def test_edits_reach_installs_from_the_source_tree(name: str) -> None:
     """uv builds a package again only if a file of its cache keys changed."""
     settings = tomllib.loads((PACKAGES / name / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]
-    watched = {file for key in settings["cache-keys"] for file in (PACKAGES / name).glob(key["file"])}
-    shipped = {file for file in (PACKAGES / name / "src").rglob("*") if file.is_file() and file.suffix != ".pyc"}
+    patterns = [key["file"] for key in settings["cache-keys"] if "file" in key]
+    watched = {file for pattern in patterns for file in (PACKAGES / name).glob(pattern)}
+    made = {".pyc", ".so", ".dylib"}  # by imports and editable builds
+    shipped = {file for file in (PACKAGES / name / "src").rglob("*") if file.is_file() and file.suffix not in made}
     assert [file for file in shipped - watched if file.name != "py.typed"] == []
     assert PACKAGES / name / "pyproject.toml" in watched
-    assert [file for file in watched if file.suffix == ".pyc"] == []
+    assert [file for file in watched if file.suffix in made] == []
+    if name in NATIVE:
+        built_from = [*(PACKAGES / name / "native").iterdir(), *(PACKAGES / "cunumpy-cuda/native").glob("*.*pp")]
+        headers = [PACKAGES / "cunumpy-cuda/src/cunumpy/cuda/include/cunumpy" / header for header in NATIVE[name]]
+        assert {*built_from, *headers, PACKAGES / name / "hatch_build.py"} <= {file.resolve() for file in watched}
+        assert {"CXX", "CUNUMPY_NO_NATIVE"} <= {key.get("env") for key in settings["cache-keys"]}
 
 
 def test_no_file_is_shipped_twice(wheels: dict[str, Path]) -> None:
