@@ -121,7 +121,7 @@ CLUSTERED = {
 }
 
 
-@pytest.mark.parametrize("n", [5000, 600_000])
+@pytest.mark.parametrize("n", [5000, 50_000, 600_000])
 @pytest.mark.parametrize("name", CLUSTERED)
 def test_any_distribution_of_wide_keys(name, n):
     keys = CLUSTERED[name](np.random.default_rng(5), n)

@@ -536,7 +536,7 @@ struct RadixSort {
             sort_short(work);
             return true;
         }
-        if (task.n > 8192 && task.sorted && left_of(code_bits) > 0) return sort_wide(work, code_bits);
+        if (task.n > size_t(1) << 17 && task.sorted && left_of(code_bits) > 0) return sort_wide(work, code_bits);
         return sort_narrow(work, code_bits);
     }
 };
