@@ -17,10 +17,12 @@ import numpy as np
 #: Does something as often as it is told and returns the seconds that this took.
 Timer: TypeAlias = Callable[[int], float]
 
-#: The seconds per execution in each round, ours and theirs; theirs is 0 where there is nothing to compare with.
+#: The seconds per execution in each round (where memory is measured, the bytes), ours and theirs; theirs is 0 where
+#: there is nothing to compare with.
 Rounds: TypeAlias = list[tuple[float, float]]
 
-SECONDS_PER_UNIT = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+#: Units of figures, in seconds or bytes.
+UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "MB": 1e6}
 
 
 @dataclass(frozen=True)
@@ -37,16 +39,19 @@ class Effort:
         Tries of each side in a round.
     seconds : float
         Least duration of a try; fast things are repeated within it.
+    entries : int
+        Entries of large arrays.
     """
 
     processes: int
     rounds: int
     tries: int
     seconds: float
+    entries: int = 1_000_000
 
 
 FULL = Effort(processes=3, rounds=5, tries=3, seconds=0.005)
-QUICK = Effort(processes=1, rounds=2, tries=1, seconds=0.0001)
+QUICK = Effort(processes=1, rounds=2, tries=1, seconds=0.0001, entries=10_000)
 
 
 def statement(code: str, **names: Any) -> Timer:
@@ -117,7 +122,7 @@ def figures(rounds: Sequence[tuple[float, float]], unit: str) -> list[float]:
     ----------
     rounds : sequence of tuple of float
         As returned by `measure`.
-    unit : {"", "ms", "us", "ns"}
+    unit : {"", "ms", "us", "ns", "MB"}
         The figure is the difference of the two sides in this unit; without a unit, it is their ratio.
 
     Examples
@@ -128,7 +133,7 @@ def figures(rounds: Sequence[tuple[float, float]], unit: str) -> list[float]:
     [1000.0]
     """
     if unit:
-        return [(ours - theirs) / SECONDS_PER_UNIT[unit] for ours, theirs in rounds]
+        return [(ours - theirs) / UNITS[unit] for ours, theirs in rounds]
     return [ours / theirs for ours, theirs in rounds]
 
 

@@ -66,16 +66,27 @@ def cells(result: Result) -> tuple[str, ...]:
 
 def text_table(results: Sequence[Result]) -> str:
     """Return the table for a terminal."""
-    table = [HEADER, *(tuple(cell.replace("`", "") for cell in cells(result)) for result in results)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)) for line in table]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(line.rstrip() for line in lines)
+    return aligned(HEADER, [tuple(cell.replace("`", "") for cell in cells(result)) for result in results])
 
 
 def markdown_table(results: Sequence[Result]) -> str:
     """Return the table for a document."""
-    lines = (HEADER, ("---",) * len(HEADER), *map(cells, results))
+    return markdown(HEADER, [cells(result) for result in results])
+
+
+def aligned(header: Sequence[str], table: Sequence[Sequence[str]]) -> str:
+    """Return lines whose cells are below each other."""
+    widths = [max(map(len, column)) for column in zip(header, *table, strict=True)]
+    lines = [
+        "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)) for line in (header, *table)
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def markdown(header: Sequence[str], table: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = (header, ("---",) * len(header), *table)
     return "\n".join("|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines)
 
 

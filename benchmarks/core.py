@@ -160,7 +160,7 @@ def landau(effort: Effort) -> Rounds:
     sys.modules[spec.name] = program  # dataclasses look there
     spec.loader.exec_module(program)
 
-    markers, steps = 1_000_000, 10
+    markers, steps = effort.entries, 100
 
     def timer(number: int) -> float:
         setup = program.Setup(markers=markers, steps=steps)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from benchmarks import core
+from benchmarks import algorithms, core, rng
 from benchmarks._measure import Effort, Rounds
 
 
@@ -23,7 +24,7 @@ class Row:
         The figure is to be at most this; None if there is no target.
     measure : callable
         Measures it, in a process of its own.
-    unit : {"", "ms", "us", "ns"}
+    unit : {"", "ms", "us", "ns", "MB"}
         Unit of the difference between the sides; without one, the figure is their ratio.
     environment : mapping
         Environment variables of that process.
@@ -94,5 +95,74 @@ ROWS = (
         "us",
         STAND_IN,
     ),
-    Row("landau", "`landau_damping.py`, 10^6 markers, 10 steps, per marker and step", "", None, core.landau, "ns"),
+    Row("landau", "`landau_damping.py`, 10^6 markers, 100 steps, per marker and step", "", None, core.landau, "ns"),
+    Row(
+        "philox-uniform",
+        "`philox_uniform`, 10^6 ids",
+        "`numpy.random.Generator(Philox).random(10**6)`",
+        1.5,
+        rng.philox_uniform,
+    ),
+    Row(
+        "philox-normal",
+        "`philox_normal`, 10^6 ids",
+        "`Generator(Philox).standard_normal`",
+        3,
+        rng.philox_normal,
+    ),
+    Row("philox-memory", "memory of `philox_uniform(n)` above its result, 10^7 ids", "", 8, rng.philox_memory, "MB"),
+    Row(
+        "generator-random",
+        "`PhiloxGenerator.random`, 10^6 numbers",
+        "`Generator(Philox).random`",
+        None,
+        rng.generator_random,
+    ),
+    Row(
+        "generator-normal",
+        "`PhiloxGenerator.standard_normal`, 10^6 numbers",
+        "`Generator(Philox).standard_normal`",
+        None,
+        rng.generator_normal,
+    ),
+    Row("morton-keys", "`morton_keys`, 3-D, 21 levels, 10^6", "`positions.copy()`", 3, algorithms.morton_keys),
+    Row(
+        "sort-wide",
+        "`sort_by_key`, 63-bit keys, 10^6, payload (n, 3)",
+        "stable argsort and take",
+        0.25,
+        algorithms.sort_wide,
+    ),
+    Row(
+        "sort-narrow",
+        "`sort_by_key`, keys below 2^20, 10^6, payload (n, 3)",
+        "stable argsort and take",
+        0.15,
+        algorithms.sort_narrow,
+    ),
+    *(
+        Row(
+            f"sort-{entries}-{name}",
+            f"`sort_by_key`, {entries_text} keys, {keys}",
+            "stable argsort and take",
+            1.0,
+            partial(algorithms.sort_of, entries=entries, bits=bits),
+        )
+        for entries, entries_text in ((1000, "1000"), (1_000_000, "10^6"))
+        for name, bits, keys in (
+            *((str(bits), bits, f"{bits} bits") for bits in (8, 16, 24, 32, 48, 64)),
+            ("float64", None, "float64"),
+        )
+    ),
+    Row("sort-few", "`sort_by_key`, 500 keys of 64 bits", "stable argsort and take", 5, algorithms.sort_few, "us"),
+    Row("segment-sum", "`segment_sum`, (n,), 10^6", "`numpy.bincount`", 1.0, algorithms.segment_sum),
+    Row(
+        "segment-sum-rows",
+        "`segment_sum`, (n, 3), 10^6",
+        "one `bincount` per column",
+        0.4,
+        algorithms.segment_sum_rows,
+    ),
+    Row("cell-offsets", "`cell_offsets`, 10^6 cells", "`bincount` and `cumsum`", 0.8, algorithms.cell_offsets),
+    Row("compact", "`compact_by_mask`, 90 % kept, (n, 3), 10^6", "`positions[mask]`", 0.4, algorithms.compact),
 )

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import __main__ as command
-from benchmarks import _measure, _process, _report, rows
+from benchmarks import _measure, _memory, _process, _report, rows
 
 Effort, measure = _measure.Effort, _measure.measure
 Result = _report.Result
@@ -97,6 +98,7 @@ def test_figures_are_ratios_or_differences_in_the_unit():
     assert _measure.figures(rounds, "us") == pytest.approx([1.0, 3.0])
     assert _measure.figures(rounds, "ns") == pytest.approx([1000.0, 3000.0])
     assert _measure.figures([(0.002, 0.0)], "ms") == pytest.approx([2.0])
+    assert _measure.figures([(5_000_000, 0.0)], "MB") == pytest.approx([5.0])
 
 
 @given(st.lists(st.floats(0.0, 1e3), min_size=2, max_size=30))
@@ -113,6 +115,31 @@ def test_the_figure_of_a_row_is_the_median_of_its_rounds():
     assert Result(row(target=1.25), result.rounds).met is True
     assert Result(row(), result.rounds).met is None
     assert Result(row(target=1.25), None).met is None
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("everywhere", [False, True], ids=["resident", "allocated"])
+def test_peak_counts_what_was_freed_again(everywhere, monkeypatch, tmp_path):
+    if everywhere:  # what a system without /proc has
+        monkeypatch.setattr(_memory, "CLEAR", tmp_path / "none")
+    megabytes = 64
+
+    def take_twice_and_give_back_half():
+        first = np.ones(megabytes << 20, np.int8)
+        return first + 1
+
+    above, result = _memory.peak(take_twice_and_give_back_half)
+    assert result.nbytes == megabytes << 20
+    assert above / (1 << 20) == pytest.approx(2 * megabytes, abs=16)
+    above, _ = _memory.peak(lambda: None)
+    assert above < 16 << 20
+
+
+def test_size_counts_the_arrays():
+    assert _memory.size((np.zeros(3), 7, (np.zeros(2, np.int8),))) == 26
+    assert _memory.size(5) == 0
 
 
 # --- the table --------------------------------------------------------------------------------------------------------
@@ -255,7 +282,7 @@ def test_every_row_runs_and_is_printed(tmp_path):
     assert [found["name"] for found in data["rows"]] == [row.name for row in ROWS]
     for found in data["rows"]:
         assert len(found["rounds"]) == _measure.QUICK.rounds
-        assert all(ours > 0 for ours, _ in found["rounds"])
+        assert all(ours > 0 or found["unit"] == "MB" for ours, _ in found["rounds"])
         assert all((theirs > 0) == bool(found["against"]) for _, theirs in found["rounds"])
     for known in ROWS:
         assert f"| {known.what} |" in done.stdout
