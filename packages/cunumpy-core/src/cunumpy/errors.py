@@ -9,6 +9,7 @@ works as it does with NumPy::
     ├── ArgumentTypeError         TypeError       an argument has a wrong type
     │   └── MixedBackendError     TypeError       NumPy and CuPy arrays in one call
     ├── BackendUnavailableError   RuntimeError    a backend was asked for strictly and can't be used
+    ├── CompileError              RuntimeError    code that a compiler refuses
     ├── MissingNameError          AttributeError  a name that the active backend, or the installation, lacks
     ├── MissingPackageError       ImportError     a package that has to be added first
     ├── ScopeError                RuntimeError    a backend scope was left out of order
@@ -21,12 +22,14 @@ works as it does with NumPy::
 """
 
 import sys
+from typing import Any
 
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "BackendFallbackWarning",
     "BackendUnavailableError",
+    "CompileError",
     "CuNumpyError",
     "CuNumpyWarning",
     "InstallationWarning",
@@ -76,6 +79,21 @@ class MixedBackendError(ArgumentTypeError):
 
 class BackendUnavailableError(CuNumpyError, RuntimeError):
     """A backend was asked for strictly and can't be used."""
+
+
+class CompileError(CuNumpyError, RuntimeError):
+    """A compiler refuses code; the text says where, in which file and line.
+
+    Attributes
+    ----------
+    messages : tuple
+        The compiler's messages one by one, with severity, text, file and line.
+    log : str
+        All that the compiler said.
+    """
+
+    messages: tuple[Any, ...] = ()
+    log: str = ""
 
 
 class MissingNameError(CuNumpyError, AttributeError):
