@@ -92,6 +92,12 @@ VARIABLES: dict[str, Variable] = {
             "when a package is built, and when `cunumpy.rng` or `cunumpy.algorithms` is imported",
         ),
         Variable(
+            "CUNUMPY_CUDA_DEBUG",
+            "cunumpy-cuda",
+            "CUDA kernels are compiled with bounds checks, and every launch waits for its errors",
+            "once, when `cunumpy.cuda` is imported",
+        ),
+        Variable(
             "MAYBEMPI",
             "cunumpy-core",
             "whether this process counts as part of an MPI run, whatever the launcher's variables say",

@@ -478,8 +478,17 @@ def _usage(
 
     def usage(name: str) -> KernelUsage:
         values = numbers[name]
-        rest = [values.get(key, 0) for key in ("shared", "local", "spill_stores", "spill_loads", "barriers")]
-        return KernelUsage(expressions.get(name) or _readable(name), arch, values.get("registers"), *rest, constant)
+        return KernelUsage(
+            expressions.get(name) or _readable(name),
+            arch,
+            values.get("registers"),
+            values.get("shared", 0),
+            values.get("local", 0),
+            values.get("spill_stores", 0),
+            values.get("spill_loads", 0),
+            values.get("barriers", 0),
+            constant,
+        )
 
     return [usage(name) for name in entries], [usage(name) for name in numbers if name not in entries]
 
