@@ -9,6 +9,7 @@ works as it does with NumPy::
     ├── ArgumentTypeError         TypeError       an argument has a wrong type
     │   └── MixedBackendError     TypeError       NumPy and CuPy arrays in one call
     ├── BackendUnavailableError   RuntimeError    a backend was asked for strictly and can't be used
+    ├── CommunicationError        RuntimeError    arrays that can't go through MPI as things stand
     ├── CompileError              RuntimeError    code that a compiler refuses
     ├── MissingNameError          AttributeError  a name that the active backend, or the installation, lacks
     ├── MissingPackageError       ImportError     a package that has to be added first
@@ -29,6 +30,7 @@ __all__ = [
     "ArgumentTypeError",
     "BackendFallbackWarning",
     "BackendUnavailableError",
+    "CommunicationError",
     "CompileError",
     "CuNumpyError",
     "CuNumpyWarning",
@@ -79,6 +81,10 @@ class MixedBackendError(ArgumentTypeError):
 
 class BackendUnavailableError(CuNumpyError, RuntimeError):
     """A backend was asked for strictly and can't be used."""
+
+
+class CommunicationError(CuNumpyError, RuntimeError):
+    """Arrays can't go through MPI as things stand: it is not CUDA-aware, or not known to be, or a staging is in use."""
 
 
 class CompileError(CuNumpyError, RuntimeError):

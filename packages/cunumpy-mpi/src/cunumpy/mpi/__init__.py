@@ -1,5 +1,35 @@
-"""CUDA-aware MPI."""
+"""MPI with arrays of the host and of a device.
+
+Who was launched, and with which rank on the node; whether MPI takes device memory; buffers for arrays that it does not
+take; and exchanges of arrays among ranks. Communicators are mpi4py's, or any objects with its methods; mpi4py is
+imported only where no communicator is given.
+"""
 
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy._launcher import launched_under_mpi, local_rank
+from cunumpy.mpi._buffers import MPIStaging, mpi_buffer
+from cunumpy.mpi._cuda_aware import (
+    get_mpi_cuda_aware,
+    mpi_is_cuda_aware,
+    require_cuda_aware_mpi,
+    set_mpi_cuda_aware,
+    synchronize_for_mpi,
+)
+from cunumpy.mpi._exchange import exchange
 
-__all__: list[str] = []
+__all__ = [
+    "OVERRIDE_VARIABLE",
+    "MPIStaging",
+    "exchange",
+    "get_mpi_cuda_aware",
+    "launched_under_mpi",
+    "local_rank",
+    "mpi_buffer",
+    "mpi_is_cuda_aware",
+    "require_cuda_aware_mpi",
+    "set_mpi_cuda_aware",
+    "synchronize_for_mpi",
+]
+
+OVERRIDE_VARIABLE: str = "MAYBEMPI"
+"""The environment variable that says whether this is an MPI run, whatever the launcher says."""

@@ -1,0 +1,247 @@
+"""Messages to and from several ranks at once."""
+
+from __future__ import annotations
+
+import operator
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy import _gate
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.mpi._buffers import Buffer, wait_for_copies
+from cunumpy.mpi._cuda_aware import check_one_producer, check_producer, package_of, wait_for_producer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
+
+def exchange(
+    comm: Any,
+    *,
+    sends: Iterable[tuple[Any, int, int]] = (),
+    receives: Iterable[tuple[Any, int, int]] = (),
+    cuda_aware: bool | None = None,
+    stream: Any = None,
+    event: Any = None,
+    return_status: bool = False,
+) -> list[Any] | None:
+    """Send and receive arrays, of the host or of a device, in one step that can't block itself.
+
+    All receives are posted before the sends, and all are waited for; then what was received is copied to where it
+    belongs. Arguments are checked before anything is posted.
+
+    Parameters
+    ----------
+    comm : communicator
+        Of mpi4py, or any object with its ``Irecv``, ``Isend`` and ``Abort``.
+    sends : iterable of (array, dest, tag)
+        What to send to which rank. Ranks may be ``PROC_NULL``, and the own one.
+    receives : iterable of (array, source, tag)
+        Where to put what comes from which rank; it has to match a message of that rank in number of bytes, or be
+        larger, in which case the rest keeps its values. ``ANY_SOURCE`` and ``ANY_TAG`` are allowed.
+    cuda_aware : bool, optional
+        Whether MPI takes device memory; by default as recorded.
+    stream, event : optional
+        The producer of all device arrays, as in `synchronize_for_mpi`.
+    return_status : bool, default: False
+        Return the ``MPI.Status`` of each receive, which has its source, tag and size.
+
+    Returns
+    -------
+    list or None
+        The statuses in the order of `receives`, if they were asked for.
+
+    Raises
+    ------
+    ArgumentError
+        An entry that has not three items, a rank or tag out of range, a read-only array to receive, or one that shares
+        memory with another array of the call. Nothing was posted.
+    ArgumentTypeError
+        What is no array, a masked array, Python objects, a rank or tag that is no integer. Nothing was posted.
+    CommunicationError
+        A device array, and it is not known whether MPI takes it. Nothing was posted.
+
+    Notes
+    -----
+    Strided arrays and arrays in Fortran order are packed to C order and back, on the host and on the device, so that
+    the same program works on both.
+
+    An error while messages are under way can't be undone: it is printed to the standard error output, and
+    ``comm.Abort(1)`` ends all ranks.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> def exchange_halo(comm, field):
+    ...     left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+    ...     xp.mpi.exchange(
+    ...         comm,
+    ...         sends=[(field[1], left, 0), (field[-2], right, 1)],
+    ...         receives=[(field[-1], right, 0), (field[0], left, 1)],
+    ...     )
+    >>> if xp.mpi.launched_under_mpi():
+    ...     from mpi4py import MPI
+    ...     exchange_halo(MPI.COMM_WORLD, xp.zeros((6, 3)))
+    """
+    check_one_producer(stream, event, "exchange")
+    package = package_of(type(comm))
+    ranks = _size(comm)
+    incoming = [_checked(entry, f"receives[{i}]", "source", ranks, package) for i, entry in enumerate(receives)]
+    outgoing = [_checked(entry, f"sends[{i}]", "dest", ranks, package) for i, entry in enumerate(sends)]
+    if return_status and package is None:
+        raise ArgumentError(
+            f"exchange: argument 'return_status' needs a communicator of mpi4py, got {_gate.describe(comm)}."
+        )
+    targets = [_buffer(entry, cuda_aware, recv=True) for entry in incoming]
+    sources = [_buffer(entry, cuda_aware, recv=False) for entry in outgoing]
+    buffers = [*targets, *sources]
+    _check_overlap([(entry[3], entry[0]) for entry in incoming], [(entry[3], entry[0]) for entry in outgoing])
+    owned = [buffer.array for buffer in buffers if buffer.on_device]
+    if owned:
+        check_producer(stream, event, "exchange")
+    try:
+        for buffer in buffers:
+            buffer.lease()
+        if owned:
+            wait_for_producer(owned, stream, event, "exchange")
+        for buffer in buffers:
+            buffer.fill()
+        statuses = [None if package is None else package.Status() for _ in targets]
+        try:
+            requests = [
+                comm.Irecv(buffer.content, source=entry[1], tag=entry[2])
+                for buffer, entry in zip(targets, incoming, strict=True)
+            ]
+            requests += [
+                comm.Isend(buffer.content, dest=entry[1], tag=entry[2])
+                for buffer, entry in zip(sources, outgoing, strict=True)
+            ]
+            for number, request in enumerate(requests):
+                status = statuses[number] if number < len(statuses) else None
+                request.Wait() if status is None else request.Wait(status)
+        except BaseException:
+            # Whoever only sees the run end must be able to read why; Abort does not return with every communicator.
+            traceback.print_exc()
+            sys.stderr.flush()
+            comm.Abort(1)
+            raise
+        for buffer, status in zip(reversed(targets), reversed(statuses), strict=True):
+            count = None if status is None or package is None else status.Get_count(package.BYTE)
+            buffer.copy_back(None if count is None or count < 0 else count)
+        wait_for_copies(targets, "exchange")
+    finally:
+        for buffer in buffers:
+            buffer.release()
+    return statuses if return_status else None
+
+
+def _size(comm: Any) -> int | None:
+    """Return how many ranks a communicator reaches, if it tells."""
+    size = getattr(comm, "remote_size" if getattr(comm, "is_inter", False) is True else "size", None)
+    return size if isinstance(size, int) else None
+
+
+def _checked(
+    entry: Any, argument: str, peer: str, ranks: int | None, package: ModuleType | None
+) -> tuple[Any, int, int, str]:
+    """Return the array, rank and tag of an entry, and the argument's name."""
+    try:
+        array, rank, tag = entry
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"exchange: argument {argument!r} must be (array, {peer}, tag), got {_shown(entry)}."
+        ) from None
+    rank = _number(rank, argument, peer)
+    tag = _number(tag, argument, "tag")
+    if rank < 0 and package is not None:
+        wild = ("PROC_NULL", "ANY_SOURCE") if peer == "source" else ("PROC_NULL",)
+        if rank not in [getattr(package, name, None) for name in wild]:
+            raise ArgumentError(f"exchange: argument {argument!r} has the {peer} {rank}; a rank is not negative.")
+    if tag < 0 and package is not None and not (peer == "source" and tag == getattr(package, "ANY_TAG", None)):
+        raise ArgumentError(f"exchange: argument {argument!r} has the tag {tag}; a tag is not negative.")
+    if ranks is not None and rank >= ranks:
+        raise ArgumentError(
+            f"exchange: argument {argument!r} has the {peer} {rank}, and the communicator has {ranks} ranks, from 0 to "
+            f"{ranks - 1}."
+        )
+    return array, rank, tag, argument
+
+
+def _number(value: Any, argument: str, what: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"exchange: argument {argument!r} has the {what} {value!r}, which is not an integer."
+        ) from None
+
+
+def _buffer(entry: tuple[Any, int, int, str], cuda_aware: bool | None, *, recv: bool) -> Buffer:
+    array, _, _, argument = entry
+    buffer = Buffer(
+        array,
+        send=not recv,
+        recv=recv,
+        cuda_aware=cuda_aware,
+        staging=None,
+        overwrite=True,
+        function="exchange",
+        argument=argument,
+    )
+    if not buffer.is_array:
+        # With a type, as in [buffer, count, MPI.DOUBLE], it is the communicator's to read.
+        memory = array[0] if isinstance(array, (list, tuple)) and array else array
+        try:
+            view = memoryview(memory)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(
+                f"exchange: argument {argument!r} has {_shown(array)} in the place of an array; convert it with "
+                "xp.asarray first."
+            ) from None
+        if recv and view.readonly:
+            raise ArgumentError(f"exchange: argument {argument!r} is written to, but its buffer is read-only.")
+    return buffer
+
+
+def _check_overlap(received: list[tuple[str, Any]], sent: list[tuple[str, Any]]) -> None:
+    """Raise `ArgumentError` if an array that is received shares memory with another array of the call."""
+    arrays = [(*_extent(array), name, array) for name, array in (*received, *sent)]
+    written = {name for name, _ in received}
+    open_arrays: list[tuple[int, int, str, Any]] = []
+    for low, high, name, array in sorted(
+        (entry for entry in arrays if entry[0] < entry[1]), key=lambda entry: entry[:2]
+    ):
+        open_arrays = [other for other in open_arrays if other[1] > low]
+        for _, _, other_name, other in open_arrays:
+            if (name in written or other_name in written) and _gate.overlap(array, other):
+                first, second = sorted((name, other_name))
+                raise ArgumentError(
+                    f"exchange: arguments {first!r} and {second!r} share memory, and one of them is received while the "
+                    "other is in use; receive into an array of its own."
+                )
+        open_arrays.append((low, high, name, array))
+
+
+def _extent(array: Any) -> tuple[int, int]:
+    """Return the first address of an array and the one behind its last; equal where that is unknown or it is empty."""
+    if isinstance(array, np.ndarray):
+        if not array.flags.c_contiguous:
+            return np.lib.array_utils.byte_bounds(array) if array.size else (0, 0)
+        low = array.__array_interface__["data"][0]
+        return low, low + array.nbytes
+    pointer = getattr(getattr(array, "data", None), "ptr", None)
+    if pointer is None or array.size == 0:
+        return 0, 0
+    low = high = int(pointer)
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        low, high = (low + (size - 1) * stride, high) if stride < 0 else (low, high + (size - 1) * stride)
+    return low, high + array.dtype.itemsize
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else _gate.describe(value)
