@@ -138,6 +138,13 @@ def test_pinned_copy_of_every_kind_of_array(kind: ArrayKind, backend, is_pinned,
     assert counter.total == 0
 
 
+def test_dates_are_pinned(is_pinned) -> None:
+    dates = np.array(["2020-01-01", "NaT"], "M8[D]")
+    pinned = xp.cuda.pin_memory(dates)
+    np.testing.assert_array_equal(pinned, dates)
+    assert is_pinned(pinned)
+
+
 def test_device_arrays_are_not_pinned() -> None:
     with pytest.raises(
         ArgumentTypeError, match=r"pin_memory: argument 'array' is an array in device memory .*to_numpy"

@@ -504,10 +504,11 @@ def _pinned(like: np.ndarray, function: str, strict: bool) -> np.ndarray:
         if strict:
             _backend.require_cupy(function)
         return like
-    if like.size == 0:
+    if like.nbytes == 0:
         return like
-    flat: Any = import_module("cupyx").empty_pinned((like.size,), like.dtype)
-    return np.ndarray(like.shape, like.dtype, flat, strides=like.strides)
+    # As bytes: arrays of dates are no buffers.
+    memory: Any = import_module("cupyx").empty_pinned((like.nbytes,), np.uint8)
+    return np.ndarray(like.shape, like.dtype, memory, strides=like.strides)
 
 
 def _pinnable(dtype: np.dtype[Any], function: str, argument: str) -> np.dtype[Any]:

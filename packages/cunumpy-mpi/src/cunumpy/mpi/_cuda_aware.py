@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,11 +141,10 @@ def require_cuda_aware_mpi(comm: Any = None) -> None:
         )
 
 
-@cache
-def package_of(kind: type) -> ModuleType | None:
-    """Return the module with the constants of a communicator's class, which is not mpi4py's for every one."""
-    for base in kind.__mro__:
-        module = sys.modules.get(base.__module__)
+def package_of(comm: Any) -> ModuleType | None:
+    """Return the module with the constants of a communicator, which is not mpi4py's for every one."""
+    for kind in type(comm).__mro__:
+        module = sys.modules.get(kind.__module__)
         if module is not None and hasattr(module, "PROC_NULL") and hasattr(module, "Status"):
             return module
     return None

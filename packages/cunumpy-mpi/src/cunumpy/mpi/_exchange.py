@@ -88,7 +88,7 @@ def exchange(
     ...     exchange_halo(MPI.COMM_WORLD, xp.zeros((6, 3)))
     """
     check_one_producer(stream, event, "exchange")
-    package = package_of(type(comm))
+    package = package_of(comm)
     ranks = _size(comm)
     incoming = [_checked(entry, f"receives[{i}]", "source", ranks, package) for i, entry in enumerate(receives)]
     outgoing = [_checked(entry, f"sends[{i}]", "dest", ranks, package) for i, entry in enumerate(sends)]
