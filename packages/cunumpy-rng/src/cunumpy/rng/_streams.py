@@ -526,7 +526,7 @@ class RandomStreams:
 
 _STATE_KEYS = ("entropy", "rank", "bit_generator", "chosen", "generators")
 
-random_streams = RandomStreams()
+random_streams: RandomStreams = RandomStreams()
 """The process-wide `RandomStreams`; its `seed` also seeds the global states of ``numpy.random`` and ``cupy.random``."""
 random_streams._process_wide = True
 
