@@ -1,6 +1,7 @@
 """CUDA devices, memory, streams and events, debug mode, headers, and tools for CUDA sources."""
 
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy.cuda._ctypes_table import ctype_of
 from cunumpy.cuda._debug import DEBUG_OPTIONS, cuda_debug, get_cuda_debug, set_cuda_debug
 from cunumpy.cuda._devices import (
     DEFAULT_SHARED_MEMORY_PER_BLOCK,
@@ -20,6 +21,7 @@ from cunumpy.cuda._devices import (
     set_memory_limit,
 )
 from cunumpy.cuda._nvrtc import CompileMessage, CompileReport, KernelUsage, check_cuda
+from cunumpy.cuda._signatures import CudaParameter, cuda_kernel_names, parse_cuda_signature
 from cunumpy.cuda._sources import cuda_include_dir, include_hash, resolve_includes
 from cunumpy.cuda._streams import (
     HostEvent,
@@ -37,6 +39,7 @@ __all__ = [
     "DEFAULT_SHARED_MEMORY_PER_BLOCK",
     "CompileMessage",
     "CompileReport",
+    "CudaParameter",
     "DeviceProperties",
     "HostEvent",
     "HostStream",
@@ -45,8 +48,10 @@ __all__ = [
     "check_cuda",
     "create_event",
     "create_stream",
+    "ctype_of",
     "cuda_debug",
     "cuda_include_dir",
+    "cuda_kernel_names",
     "device_count",
     "device_properties",
     "elapsed",
@@ -58,6 +63,7 @@ __all__ = [
     "is_hip",
     "max_shared_memory_per_block",
     "memory_info",
+    "parse_cuda_signature",
     "pin_memory",
     "record_event",
     "resolve_includes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -9,25 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cunumpy._gate import describe
+from cunumpy.cuda._tokens import directives
 from cunumpy.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What can hide a directive comes first; a continued line is one line to the preprocessor.
-_TOKENS = re.compile(
-    r"""
-      //(?:[^\\\n]|\\\r?\n|\\.)*
-    | /\*.*?\*/
-    | R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
-    | "(?:[^"\\\n]|\\.)*"
-    | '(?:[^'\\\n]|\\.)*'
-    | (?P<directive>\#)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_BLANKS = r"(?:[ \t]|\\\r?\n|/\*.*?\*/)*"
-_INCLUDE = re.compile(rf'\#{_BLANKS}include{_BLANKS}(?:"([^"\n]+)"|<([^>\n]+)>)', re.DOTALL)
+_NAME = re.compile(r'"([^"\n]+)"|<([^>\n]+)>')
 
 
 def cuda_include_dir() -> str:
@@ -57,9 +46,9 @@ def resolve_includes(
 ) -> list[Path]:
     """Return the headers that a source includes, directly and by other headers.
 
-    Comments and string literals are skipped; the conditions of ``#if`` are not evaluated, and file names that are
-    macros are not expanded, so a header may be listed that the compiler does not read, but none of those found that it
-    reads is left out.
+    Comments and string literals are skipped; the conditions of ``#if`` are not evaluated, so a header may be listed
+    that the compiler does not read, but none of those found that it reads is left out. A file name that is a macro
+    stands for all names that the same file defines it as.
 
     Parameters
     ----------
@@ -115,19 +104,21 @@ def resolve_includes(
     return found
 
 
-def _included_names(source: str) -> list[tuple[bool, str]]:
+@functools.lru_cache(maxsize=64)
+def _included_names(source: str) -> tuple[tuple[bool, str], ...]:
     """Return the names of the include directives, each with whether it is in quotes."""
     names: list[tuple[bool, str]] = []
-    position = 0
-    while (token := _TOKENS.search(source, position)) is not None:
-        position = token.end()
-        before = source[source.rfind("\n", 0, token.start()) + 1 : token.start()]
-        if token["directive"] and not before.rpartition("*/")[2].strip():
-            include = _INCLUDE.match(source, token.start())
-            if include is not None:
-                names.append((include[1] is not None, include[1] or include[2]))
-                position = include.end()
-    return names
+    macros: dict[str, list[str]] = {}
+    for directive, text in directives(source):
+        if directive == "define":
+            name, _, value = text.partition(" ")
+            macros.setdefault(name, []).append(value.strip())
+        elif directive in ("include", "include_next", "import"):
+            for value in macros.get(text, [text]):
+                found = _NAME.match(value)
+                if found is not None:
+                    names.append((found[1] is not None, found[1] or found[2]))
+    return tuple(names)
 
 
 def include_hash(paths: Iterable[str | Path]) -> str:
