@@ -33,6 +33,7 @@ from cunumpy.cuda._streams import (
     stream,
     wait_event,
 )
+from cunumpy.cuda._types import CudaParameter
 
 __all__ = [
     "DEBUG_OPTIONS",

@@ -126,7 +126,7 @@ class StructHeader(NamedTuple):
     """A struct, class or union with its body (words between the braces)."""
 
     keyword: str
-    index: int
+    place: int
     head: Range
     body: Range
     is_template: bool
@@ -160,35 +160,45 @@ class Declarations:
 
 def split(words: Sequence[str], start: int, stop: int, *, angles: bool = True) -> Iterator[tuple[int, int]]:
     """Give the pieces between commas that stand in no brackets; none for no words."""
-    depth, begin = 0, start
+    depth, angle_depth, begin = 0, 0, start
     if start == stop:
         return
     for index in range(start, stop):
         word = words[index]
-        if word in _OPENING or (angles and word == "<"):
+        if word in _OPENING:
             depth += 1
-        elif word in _CLOSING or (angles and word == ">"):
+        elif word in _CLOSING:
             depth = max(depth - 1, 0)
-        elif word == "," and depth == 0:
+        elif depth == 0 and angles and word in ("<", ">"):
+            angle_depth = max(angle_depth + (1 if word == "<" else -1), 0)
+        elif word == "," and depth == 0 and angle_depth == 0:
             yield begin, index
             begin = index + 1
     yield begin, stop
 
 
 def end_of_group(words: Sequence[str], start: int, stop: int) -> int:
-    """Return the place after the bracket that closes the one at `start`; `stop` if none does."""
-    angle = words[start] == "<"
-    depth = 0
+    """Return the place after the bracket that closes the one at `start`; `stop` if none does.
+
+    For template arguments, signs of comparison count only outside brackets, as in C++.
+    """
+    angles = words[start] == "<"
+    depth = angle_depth = 0
     for index in range(start, stop):
         word = words[index]
-        if word in _OPENING or (angle and word == "<"):
+        if word in _OPENING:
             depth += 1
-        elif word in _CLOSING or (angle and word == ">"):
+        elif word in _CLOSING:
             depth -= 1
-            if depth == 0:
-                return index + 1
-        elif angle and word == ";":
-            break
+            if depth < 0 or (depth == 0 and not angles):
+                return index + 1 if depth == 0 else stop
+        elif angles and depth == 0:
+            if word in ("<", ">"):
+                angle_depth += 1 if word == "<" else -1
+                if angle_depth == 0:
+                    return index + 1
+            elif word == ";":
+                break
     return stop
 
 
@@ -206,7 +216,7 @@ def partners(tokens: Tokens) -> dict[int, int]:
     branches = iter([*tokens.branches, None])
     branch = next(branches)
     for index in [*(i for i, word in enumerate(words) if word in _BRACKETS), len(words)]:
-        while branch is not None and branch.index <= index:
+        while branch is not None and branch.place <= index:
             if branch.kind == "if":
                 saved.append((stack[:], []))
             else:
@@ -276,12 +286,12 @@ class _Scanner:
         saved: list[tuple[int, list[_Scope]]] = []
         resume = 0
         for index in [i for i, word in enumerate(words) if word in _INTERESTING]:
-            while branch is not None and branch.index <= index:
+            while branch is not None and branch.place <= index:
                 if branch.kind == "if":
                     saved.append((self.depth, self.scopes[:]))
                 elif branch.kind == "else":
                     self.depth, self.scopes = saved[-1][0], saved[-1][1][:]
-                    self.start = branch.index
+                    self.start = branch.place
                 else:
                     saved.pop()
                 branch = next(branches)

@@ -77,7 +77,7 @@ class Undecided(NamedTuple):
 class Branch(NamedTuple):
     """Where alternatives meet: before which word an undecided ``if`` starts, goes on (``else``) or ends (``endif``)."""
 
-    index: int
+    place: int
     kind: str
 
 
