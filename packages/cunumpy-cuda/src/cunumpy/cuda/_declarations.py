@@ -144,6 +144,8 @@ class Declarations:
     structs: dict[Path, list[StructHeader]] = field(default_factory=dict)
     constants: dict[Path, list[Range]] = field(default_factory=dict)
     enumerators: dict[Path, tuple[Range, int]] = field(default_factory=dict)
+    unclosed: dict[str, int] = field(default_factory=dict)
+    """Kernels whose parameters have no end."""
     opened: list[Path] = field(default_factory=list)
     """Namespaces named by ``using namespace``."""
 
@@ -557,6 +559,8 @@ class _Scanner:
                         place = closing + 1  # an attribute by a macro
                         continue
                     by_macro = word in self.found.tokens.function_macros  # whose result has the name
+                    if closing == count:
+                        self.found.unclosed.setdefault(word, place)
                     if instantiation or by_macro or closing == count or place < index:
                         return max(after, index + 1)
                     self.add_kernel(place, path, template, bounds, returns, closing)

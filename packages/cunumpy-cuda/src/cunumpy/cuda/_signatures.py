@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cunumpy._gate import describe
 from cunumpy.cuda._ctypes_table import ctype_of
 from cunumpy.cuda._declarations import Declarations, KernelHeader, Path, read_declarations, split
 from cunumpy.cuda._tokens import SourceError, is_name, words_of
@@ -23,7 +22,7 @@ from cunumpy.cuda._types import (
     structs_by_name,
     template_parameters,
 )
-from cunumpy.errors import ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -197,10 +196,10 @@ def template_argument(value: Any, function: str) -> str:
         return str(int(value))
     try:
         return ctype_of(value)
-    except ArgumentTypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument 'template_args' holds {describe(value)}; pass a dtype, a bool, an int, or the C++ "
-            "text as str."
+    except (ArgumentError, ArgumentTypeError) as error:
+        raise type(error)(
+            f"{function}: argument 'template_args' holds {value!r}, which is no type of CUDA; pass a dtype that CUDA "
+            "has, a bool, an int, or the C++ text as str."
         ) from None
 
 
@@ -213,7 +212,7 @@ def _find_kernel(
     path = tuple(word for word in words_of(name) if word != "::")
     named = [kernel for kernel in declarations.kernels if any(p[-len(path) :] == path for p in kernel.paths)]
     exact = [kernel for kernel in named if path in kernel.paths]
-    candidates = exact or named
+    candidates = exact or ([] if name.lstrip().startswith("::") else named)
     tokens = declarations.tokens
     if not path or not candidates:
         raise _no_kernel(declarations, name, path)
@@ -292,8 +291,21 @@ def _one_signature(
 
 def _no_kernel(declarations: Declarations, name: str, path: Path) -> SourceError:
     tokens = declarations.tokens
+    if path and path[-1] in declarations.unclosed:
+        return tokens.error(
+            f"the parameters of {name!r} have no end; write ')' after them",
+            tokens.offsets[declarations.unclosed[path[-1]]],
+        )
+    kernels = {kernel.name_index for kernel in declarations.kernels}
     for index, word in enumerate(tokens.words[:-1]):
-        if path and word == path[-1] and tokens.words[index + 1] == "(" and index and is_name(tokens.words[index - 1]):
+        if (
+            path
+            and word == path[-1]
+            and index not in kernels
+            and tokens.words[index + 1] == "("
+            and index
+            and is_name(tokens.words[index - 1])
+        ):
             return tokens.error(
                 f"{name!r} is no kernel here; declare it '__global__ void {name}(...)'", tokens.offsets[index]
             )
@@ -330,7 +342,7 @@ def _reader_of(
         given.append(Argument(words, [offset] * len(words), (), {}))
     parameters = template_parameters(declarations, header)
     bindings = bind_template(declarations, parameters, given, f"the kernel {header.name!r}", offset)
-    return Reader(declarations, known, bindings, header.scope, header.name), bindings
+    return Reader(declarations, known, bindings, header.scope), bindings
 
 
 def _launch_bounds(reader: Reader, header: KernelHeader, bindings: Mapping[str, Argument]) -> tuple[int | None, ...]:

@@ -103,9 +103,10 @@ def member(ctype: str, name: str, *, structs: Iterable[Any] = (), function: str 
     ArgumentError
         It is no type that a field can have.
     """
-    declarations = Declarations(Tokens(ctype, None))
-    reader = Reader(declarations, structs_by_name(structs, function), {}, (), name)
+    known = structs_by_name(structs, function)
     try:
+        declarations = Declarations(Tokens(ctype, None))
+        reader = Reader(declarations, known, {}, ())
         cursor = Cursor(declarations.tokens.words, declarations.tokens.offsets)
         if not cursor.words:
             raise SourceError("there is no type", 1, 1)
@@ -124,7 +125,7 @@ def read_struct(
     line, column = tokens.position(tokens.offsets[header.place])
     try:
         alignment = _struct_alignment(declarations, header)
-        members = _StructReader(declarations, header, known, name).members()
+        members = _StructReader(declarations, header, known).members()
     except SourceError as error:
         problem = f"{filename}:{error.line}:{error.column}: {error.message}"
         return StructDefinition(name, (), problem, None, line, column)
@@ -146,7 +147,7 @@ def _struct_alignment(declarations: Declarations, header: StructHeader) -> int |
         raise tokens.error("#pragma pack changes its layout; remove it", here)
     if any(word.strip("_") == "packed" for word in words):
         raise tokens.error("it is packed; remove the attribute", here)
-    reader = Reader(declarations, {}, {}, head.scope, "")
+    reader = Reader(declarations, {}, {}, head.scope)
     alignment: int | None = None
     for index, word in enumerate(words):
         if word.strip("_") in ("align", "alignas", "Alignas", "aligned") and words[index + 1 : index + 2] == ["("]:
@@ -170,11 +171,11 @@ _NO_MEMBER = frozenset({"using", "static", "friend", "static_assert", "constexpr
 class _StructReader:
     """Reads the body of a struct, declaration by declaration."""
 
-    def __init__(self, declarations: Declarations, header: StructHeader, known: Mapping[str, Any], name: str) -> None:
+    def __init__(self, declarations: Declarations, header: StructHeader, known: Mapping[str, Any]) -> None:
         self.tokens = declarations.tokens
         self.body = header.body
         # Types inside the struct are not collected: a member of such a type makes it a struct that can't be compared.
-        self.reader = Reader(declarations, known, {}, header.body.scope, name)
+        self.reader = Reader(declarations, known, {}, header.body.scope)
 
     def members(self) -> tuple[CudaParameter, ...]:
         words, place = self.tokens.words, self.body.start
@@ -200,6 +201,7 @@ class _StructReader:
         if first == "virtual":
             self.refuse("it has virtual functions, which change its layout; remove them", start)
         is_member = first not in _NO_MEMBER
+        is_value = False
         nested = first in ("struct", "class", "union", "enum")
         while place < stop and words[place] != ";":
             word = words[place]
@@ -212,7 +214,9 @@ class _StructReader:
                 after = end_of_group(words, place, stop)
                 place = after if words[after - 1] == ">" and after < stop else place + 1
                 continue
-            if word == "(" and is_member:
+            if word in ("=", ",") and words[place - 1] != "operator":
+                is_value = word == "="
+            if word == "(" and is_member and not is_value:
                 name = words[place - 1] if place > start else ""
                 if name in self.tokens.function_macros:
                     self.reader.unreadable(name, self.tokens.offsets[place])

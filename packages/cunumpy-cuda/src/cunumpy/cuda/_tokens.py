@@ -53,6 +53,7 @@ _DEEPEST, _LONGEST = 100, 10_000
 """Macros that expand further than this, in levels or words, are left as they are."""
 
 _UNKNOWN = "?unknown"
+_RAW_PREFIXES = frozenset({"R", "LR", "uR", "UR", "u8R"})
 
 PREDEFINED = frozenset({"__CUDACC__", "__cplusplus"})
 
@@ -230,6 +231,7 @@ class _Preprocessor:
                 words.append(word)
                 offsets.append(match.start())
             elif kind == "text":
+                self.check_raw(match.start())
                 words.append(match["text"].removeprefix("R"))
                 offsets.append(match.start())
             elif kind != "comment":
@@ -243,8 +245,17 @@ class _Preprocessor:
     def check_ends(self, word: str, offset: int) -> None:
         if word == "/" and self.tokens.text.startswith("/*", offset):
             raise self.tokens.error("the comment that starts here has no end; write */ after it", offset)
-        if word == '"' and self.tokens.text[offset - 1 : offset] == "R" and self.tokens.words[-1:] == ["R"]:
-            raise self.tokens.error('the raw string that starts here has no end; write )" after it', offset - 1)
+        if word == '"':
+            self.check_raw(offset)
+
+    def check_raw(self, offset: int) -> None:
+        """Raise for a quotation mark directly after R, which the pattern of raw strings has not taken."""
+        word = self.tokens.words[-1] if self.tokens.words else ""
+        if word in _RAW_PREFIXES and self.tokens.offsets[-1] + len(word) == offset:
+            raise self.tokens.error(
+                'the raw string that starts here has no end; write )" after it, with the delimiter between the two',
+                offset - len(word),
+            )
 
     # Macros
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,11 @@ _VIEW = re.compile(r"(C?)Array([1-9]\d?)D")
 _VIEW_NAMESPACES = {(), ("cunumpy",)}
 _COMPLEX_NAMESPACES = {(), ("thrust",), ("cuda", "std")}
 _STANDARD_NAMESPACES = {("std",), ("cuda", "std")}
-_DEEPEST = 50
+_NO_EXTENT = -1
+"""Of an array that is written ``x[]``."""
+
+_DEEPEST, _MOST_STEPS = 50, 20_000
+"""Types and values that need more levels, or more steps for one parameter, are refused."""
 
 
 class CudaParameter(NamedTuple):
@@ -306,6 +311,15 @@ class Type(NamedTuple):
         return f"{const}{self.ctype}{stars}{self.reference}"
 
 
+@dataclass(slots=True)
+class _Memory:
+    """What the readers of one declaration share: values found, and how much work it was."""
+
+    steps: int = 0
+    constants: dict[Path, int | None] = field(default_factory=dict)
+    enumerators: dict[int, list[int | None]] = field(default_factory=dict)
+
+
 class Reader:
     """Reads types in the light of a source's declarations and of template arguments."""
 
@@ -315,15 +329,14 @@ class Reader:
         known: Mapping[str, Any],
         bindings: Mapping[str, Argument],
         scope: Path,
-        owner: str,
     ) -> None:
         self.declarations = declarations
         self.tokens = declarations.tokens
         self.known = known
         self.bindings = bindings
         self.scope = scope
-        self.owner = owner
         self.depth = 0
+        self.memory = _Memory()
         self.label = ""
 
     def fail(self, message: str, offset: int) -> NoReturn:
@@ -331,12 +344,13 @@ class Reader:
 
     def inside(self, scope: Path, bindings: Mapping[str, Argument]) -> Reader:
         """Return a reader of names as they are seen elsewhere."""
-        reader = Reader(self.declarations, self.known, bindings, scope, self.owner)
-        reader.depth, reader.label = self.depth + 1, self.label
+        reader = Reader(self.declarations, self.known, bindings, scope)
+        reader.depth, reader.label, reader.memory = self.depth + 1, self.label, self.memory
         return reader
 
     def check_depth(self, offset: int) -> None:
-        if self.depth > _DEEPEST:
+        self.memory.steps += 1
+        if self.depth > _DEEPEST or self.memory.steps > _MOST_STEPS:
             self.fail("the type is nested too deeply, or defined by itself; write it out", offset)
 
     # One declaration
@@ -423,7 +437,7 @@ class Reader:
         while cursor.peek() == "[":
             stop = end_of_group(cursor.words, cursor.place, cursor.stop)
             inner = cursor.words[cursor.place + 1 : stop - 1]
-            extent = self.value(inner, self.scope, self.bindings) if inner else None
+            extent = self.value(inner, self.scope, self.bindings) if inner else _NO_EXTENT
             kind = kind._replace(extents=(*kind.extents, extent))
             cursor.place = stop
             cursor.skip_attributes()
@@ -492,6 +506,7 @@ class Reader:
 
     def argument_text(self, argument: Argument) -> str:
         """Return a template argument as text, with what it stands for in place of names."""
+        self.check_depth(argument.offsets[0] if argument.offsets else 0)
         value = self.value(argument.words, argument.scope, argument.bindings)
         if value is not None:
             return str(value)
@@ -572,16 +587,14 @@ class Reader:
             return Type(name, np.dtype(np.int32), offset)
         body = enumeration.body
         values: list[int] = [0]
-        pieces = [] if body is None else list(split(self.tokens.words, body.start, body.stop, angles=False))
-        for number, (first, last) in enumerate(pieces):
-            value = None if body is None or first == last else self.enumerator(body, number)
-            if value is None and first != last:
+        for value in [] if body is None else self.enumerators(body):
+            if value is None:
                 self.fail(
                     f"the values of the enumeration {name!r} can't be told, and its type neither; write "
                     f"'enum {name} : int'",
                     offset,
                 )
-            values.append(value or 0)
+            values.append(value)
         low, high = min(values), max(values)
         bits = 32 if (low >= -(2**31) and high < 2**31) or (low >= 0 and high < 2**32) else 64
         return Type(name, np.dtype(f"{'i' if low < 0 else 'u'}{bits // 8}"), offset)
@@ -678,7 +691,8 @@ class Reader:
 
     def value(self, words: Sequence[str], scope: Path, bindings: Mapping[str, Argument], depth: int = 0) -> int | None:
         """Evaluate a constant expression; None if it can't be told."""
-        if depth > _DEEPEST:
+        self.memory.steps += 1
+        if depth > _DEEPEST or self.memory.steps > _MOST_STEPS:
             return None
 
         def lookup(name: str) -> int | None:
@@ -688,31 +702,43 @@ class Reader:
                 argument = bindings[name]
                 return self.value(argument.words, argument.scope, argument.bindings, depth + 1)
             path = tuple(name.split("::"))
-            constants = self.declarations.find(self.declarations.constants, path, scope)
-            if constants is not None:
-                values = {
-                    self.value(self.tokens.words[one.start : one.stop], one.scope, {}, depth + 1)
-                    for one in constants[1]
-                }
-                return values.pop() if len(values) == 1 else None
+            found = self.declarations.find(self.declarations.constants, path, scope)
+            if found is not None:
+                return self.constant(*found, depth + 1)
             for length in range(len(scope), -1, -1):
-                found = self.declarations.enumerators.get(scope[:length] + path)
-                if found is not None:
-                    return self.enumerator(*found, depth + 1)
+                enumerator = self.declarations.enumerators.get(scope[:length] + path)
+                if enumerator is not None:
+                    values = self.enumerators(enumerator[0], depth + 1)
+                    return values[enumerator[1]] if enumerator[1] < len(values) else None
             return None
 
         return evaluate(words, lookup)
 
-    def enumerator(self, body: Range, number: int, depth: int = 0) -> int | None:
-        """Evaluate an enumerator: its own expression, or one more than the one before."""
-        pieces = list(split(self.tokens.words, body.start, body.stop, angles=False))
-        for back in range(number, -1, -1):
-            first, last = pieces[back]
-            if "=" in self.tokens.words[first:last]:
-                start = self.tokens.words.index("=", first, last) + 1
-                value = self.value(self.tokens.words[start:last], body.scope, {}, depth + 1)
-                return None if value is None else value + number - back
-        return number
+    def constant(self, path: Path, definitions: list[Range], depth: int) -> int | None:
+        """Evaluate a constant of the source; None if its definitions differ."""
+        known = self.memory.constants
+        if path not in known:
+            known[path] = None  # if it is asked for by itself
+            values = {self.value(self.tokens.words[one.start : one.stop], one.scope, {}, depth) for one in definitions}
+            known[path] = values.pop() if len(values) == 1 else None
+        return known[path]
+
+    def enumerators(self, body: Range, depth: int = 0) -> list[int | None]:
+        """Evaluate all enumerators of an enumeration: their own expressions, or one more than the one before."""
+        known = self.memory.enumerators
+        if body.start not in known:
+            values = known[body.start] = []  # later ones may be given by earlier ones
+            words = self.tokens.words
+            following: int | None = 0
+            for first, last in split(words, body.start, body.stop, angles=False):
+                if first == last:
+                    continue
+                if "=" in words[first:last]:
+                    start = words.index("=", first, last) + 1
+                    following = self.value(words[start:last], body.scope, {}, depth)
+                values.append(following)
+                following = None if following is None else following + 1
+        return known[body.start]
 
     # Parameters and members
 
@@ -733,6 +759,7 @@ class Reader:
         places: dict[str, int] = {}
         for position, (first, last) in enumerate(self.pieces(start, stop)):
             place = offsets[min(first, len(offsets) - 1)]
+            self.memory.steps = 0
             self.label = f"parameter {position + 1} of the kernel {header.name!r}: "
             if first == last:
                 self.fail("there is nothing between two commas; write the parameter, or remove the comma", place)
@@ -837,7 +864,7 @@ class Reader:
         """Make a field of a struct of its type, or say why a struct can't have one."""
         if kind.reference:
             self.fail(f"it is a reference; write '{kind._replace(reference='').text()}* {name}'", offset)
-        if pointer_for_empty_extent and kind.extents == (None,):
+        if pointer_for_empty_extent and kind.extents == (_NO_EXTENT,):
             kind = kind._replace(pointers=(*kind.pointers, False), extents=())
         extents, kind = kind.extents, kind._replace(extents=())
         field = self.by_value(kind, name, name, offset)
