@@ -704,7 +704,7 @@ class Reader:
             path = tuple(name.split("::"))
             found = self.declarations.find(self.declarations.constants, path, scope)
             if found is not None:
-                return self.constant(*found, depth + 1)
+                return self.constant(found[0], found[1], depth + 1)
             for length in range(len(scope), -1, -1):
                 enumerator = self.declarations.enumerators.get(scope[:length] + path)
                 if enumerator is not None:
