@@ -87,7 +87,7 @@ def kernels(draw):
     return text, arguments
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(kernels(), min_size=40, max_size=40))
 def test_generated_signatures_mean_what_the_compiler_says(generated):
     named = [
@@ -143,7 +143,7 @@ def damaged_sources(draw):
 SOURCES = damaged_sources() | st.lists(PIECES, max_size=60).map(" ".join) | st.text(max_size=80)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(SOURCES, st.sampled_from([None, {}, {"A": "1"}, {"A": None, "T": "double"}]))
 def test_nothing_but_an_argument_error_comes_out(source, defines):
     refusals = []
@@ -163,7 +163,7 @@ def test_nothing_but_an_argument_error_comes_out(source, defines):
     assert all(re.search(r"<source>:\d+:\d+: ", refusal) for refusal in refusals)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 5000), st.sampled_from("([{<*&"))
 def test_deep_nesting_ends_in_an_answer(depth, bracket):
     for source in (

@@ -280,6 +280,19 @@ def test_what_was_not_found_and_why():
     assert message.startswith("parse_cuda_signature: <source>:2:17: 'k' stands in a block")
 
 
+def test_work_that_grows_without_end_is_refused():
+    doubling = "".join(f"typedef x{i + 1} x{i}; typedef x{i + 1} x{i}; " for i in range(40))
+    message = refused(f"{doubling} typedef int x40; __global__ void k(x0 x);")
+    assert "the type is nested too deeply, or defined by itself; write it out" in message
+    assert "defined by itself" in refused("typedef a b; typedef b a; __global__ void k(a x);")
+    sums = ", ".join(f"int N{i + 1} = N{i} + N{i}" for i in range(40))
+    source = f"template <int N0, {sums}> __global__ void __launch_bounds__(N40) k(int x);"
+    assert kernel_declaration(source, "k", template_args=[1]).launch_bounds == (None,)
+    constants = "".join(f"constexpr int c{i} = c{i + 1} + c{i + 1};" for i in range(40))
+    source = f"{constants} const int c40 = 1; __global__ void __launch_bounds__(c0) k(int x);"
+    assert kernel_declaration(source, "k").launch_bounds == (2**40,)
+
+
 def test_the_size_of_all_parameters_is_limited():
     large = struct("Large", v="4000f8")
     source = "struct Large { double v[4000]; }; __global__ void k(Large a, char c, double dMORE);"
