@@ -813,6 +813,8 @@ class Reader:
                 if closed and (not in_default or words[end : end + 1] in (["("], ["{"], ["::"], [","], [")"])):
                     place = end
                     continue
+                if not in_default:
+                    self.fail("the '<' has no '>'", self.tokens.offsets[place])
             elif word == "=":
                 in_default = True
             elif word == ",":
