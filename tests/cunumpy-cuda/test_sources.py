@@ -107,6 +107,8 @@ def test_what_is_no_inclusion(tmp_path, source):
         '// don\'t\n#include "a.cuh"',
         'const char* s = "//";\n#include "a.cuh"\n',
         '#if 0\n#include "a.cuh"\n#endif',
+        '#define HEADER "a.cuh"\n#include HEADER',
+        '#ifdef X\n#define HEADER "a.cuh"\n#else\n#define HEADER "b.cuh"\n#endif\n# include HEADER // why',
     ],
 )
 def test_every_spelling_of_an_inclusion(tmp_path, source):

@@ -21,7 +21,7 @@ from cunumpy.cuda._devices import (
     set_memory_limit,
 )
 from cunumpy.cuda._nvrtc import CompileMessage, CompileReport, KernelUsage, check_cuda
-from cunumpy.cuda._signatures import CudaParameter, cuda_kernel_names, parse_cuda_signature
+from cunumpy.cuda._signatures import cuda_kernel_names, parse_cuda_signature
 from cunumpy.cuda._sources import cuda_include_dir, include_hash, resolve_includes
 from cunumpy.cuda._streams import (
     HostEvent,
