@@ -7,9 +7,11 @@ import itertools
 import pytest
 
 from cunumpy.algorithms import _device_morton
+from cunumpy.cuda import ctype_of
 from nvrtc import ARCHITECTURES, compile_cuda
 
-SOURCE = _device_morton._CODE.path.read_text()
+SOURCE, FOLDER = _device_morton._CODE.text(), _device_morton._CODE.path.parent
+TYPES = ["Half", "float", "double", *(ctype_of(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8))]
 WORDS, AXES, CURVES = ("unsigned long long", "unsigned int"), (2, 3), ("false", "true")
 
 
@@ -21,9 +23,10 @@ def instances(types):
 
 
 def test_every_instance_compiles():
-    assert compile_cuda(SOURCE, instances=tuple(instances(_device_morton._TYPES.values())))
+    assert compile_cuda(SOURCE, instances=tuple(instances(TYPES)), include_dirs=[FOLDER])
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_for_every_architecture(architecture):
-    assert compile_cuda(SOURCE, architecture=architecture, instances=tuple(instances(["double", "Half"])))
+    names = tuple(instances(["double", "Half"]))
+    assert compile_cuda(SOURCE, architecture=architecture, instances=names, include_dirs=[FOLDER])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cunumpy.algorithms._device_segments import _C_TYPES, CODE
+from cunumpy.algorithms._device_segments import CODE
+from cunumpy.cuda import ctype_of
 from nvrtc import ARCHITECTURES, compile_cuda
 
-INTEGERS = sorted({c for kind, c in _C_TYPES.items() if kind[0] in "iu"})
+INTEGERS = [ctype_of(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
 VALUES = [*INTEGERS, "Half", "float", "double"]
 UNSIGNED = sorted(c for c in INTEGERS if c.startswith("unsigned"))
 
@@ -37,4 +38,5 @@ def instances() -> list[str]:
 
 @pytest.mark.parametrize("architecture", [ARCHITECTURES[0], ARCHITECTURES[-1]])
 def test_the_kernels_compile(architecture) -> None:
-    assert compile_cuda(CODE.text(), architecture=architecture, instances=tuple(instances()))
+    folders = [CODE.path.parent]
+    assert compile_cuda(CODE.text(), architecture=architecture, instances=tuple(instances()), include_dirs=folders)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _backend, _conversion
+from cunumpy.algorithms._c_types import c_type
 from cunumpy.cuda._device_code import DeviceCode
 
 if TYPE_CHECKING:
@@ -15,19 +16,6 @@ if TYPE_CHECKING:
 
 _CODE = DeviceCode("cunumpy.algorithms", "morton.cu")
 
-_TYPES = {
-    "f2": "Half",
-    "f4": "float",
-    "f8": "double",
-    "i1": "signed char",
-    "i2": "short",
-    "i4": "int",
-    "i8": "long long",
-    "u1": "unsigned char",
-    "u2": "unsigned short",
-    "u4": "unsigned int",
-    "u8": "unsigned long long",
-}
 _MAX_AXES = 8
 _LAYOUT = np.dtype(  # struct Layout of morton.cu
     [
@@ -64,7 +52,7 @@ def point_keys(
     faults = _new_faults(check)
     padding = [0.0] * (3 - ndim)
     _CODE.launch(
-        f"point_keys<{_type(positions)}, {_TYPES[dtype.str[1:]]}, {ndim}, {_truth(hilbert)}>",
+        f"point_keys<{c_type(positions.dtype)}, {c_type(dtype)}, {ndim}, {_truth(hilbert)}>",
         n,
         (
             positions,
@@ -98,7 +86,7 @@ def cell_keys(
     faults = _new_faults(check)
     operands, layout = _layout(cells, shape)
     _CODE.launch(
-        f"cell_keys<{_TYPES[dtype.str[1:]]}, {len(cells)}, {_truth(hilbert)}>",
+        f"cell_keys<{c_type(dtype)}, {len(cells)}, {_truth(hilbert)}>",
         n,
         (
             *operands,
@@ -119,7 +107,7 @@ def key_cells(
     faults = _new_faults(check)
     operands, layout = _layout([keys], keys.shape)
     _CODE.launch(
-        f"key_cells<{_type(cells[0])}, {len(cells)}, {_truth(hilbert)}>",
+        f"key_cells<{c_type(cells[0].dtype)}, {len(cells)}, {_truth(hilbert)}>",
         keys.size,
         (
             operands[0],
@@ -133,10 +121,6 @@ def key_cells(
         ),
     )
     return _read_faults(faults, keys.size, function)
-
-
-def _type(array: Any) -> str:
-    return _TYPES[array.dtype.str[1:]]
 
 
 def _truth(value: bool) -> str:

@@ -7,32 +7,10 @@ from typing import Any
 import numpy as np
 
 from cunumpy import _conversion
+from cunumpy.algorithms._c_types import c_type
 from cunumpy.cuda._device_code import DeviceCode
 
 CODE = DeviceCode("cunumpy.algorithms", "segments.cu")
-
-_C_TYPES = {
-    "b1": "unsigned char",
-    "i1": "signed char",
-    "u1": "unsigned char",
-    "i2": "short",
-    "u2": "unsigned short",
-    "i4": "int",
-    "u4": "unsigned int",
-    "i8": "long long",
-    "u8": "unsigned long long",
-    "f2": "Half",
-    "f4": "float",
-    "f8": "double",
-    "c8": "float",  # complex values are pairs
-    "c16": "double",
-}
-
-
-def c_type(dtype: Any, *, unsigned: bool = False) -> str:
-    """Give the C type of a dtype, or of its parts."""
-    kind = "u" if unsigned and dtype.kind == "i" else dtype.kind
-    return _C_TYPES[f"{kind}{dtype.itemsize}"]
 
 
 def launch(name: str, types: tuple[str, ...], n: int, *arguments: Any) -> None:
@@ -147,7 +125,7 @@ def gather_into(out: Any, values: Any, keys: Any) -> None:
     values = cupy.ascontiguousarray(values)
     word = min(values.itemsize, 8)
     row = out.size // max(len(out), 1) * (values.itemsize // word)
-    types = (_C_TYPES[f"u{word}"], c_type(keys.dtype))
+    types = (c_type(np.dtype(f"u{word}")), c_type(keys.dtype))
     launch("segment_gather", types, len(out) * row, values, len(out), row, keys, len(values), out)
 
 

@@ -1,22 +1,9 @@
 // Morton and Hilbert keys, one thread for each point or cell.
 #include <cunumpy/morton.cuh>
 
-typedef unsigned long long u64;
+#include "half.cuh"
 
-// numpy.float16
-struct Half {
-    unsigned short bits;
-    __device__ operator double() const {
-        const unsigned int magnitude = bits & 0x7fffu;
-        const unsigned long long sign = (u64)(bits & 0x8000u) << 48;
-        if (magnitude < 0x0400u) {
-            const double value = magnitude * (1.0 / 16777216.0);
-            return sign ? -value : value;
-        }
-        const u64 exponent = magnitude >= 0x7c00u ? 0x7ffull - 31 : 1023ull - 15;  // infinite or NaN: the highest
-        return __longlong_as_double((long long)(((u64)magnitude << 42) + (exponent << 52) | sign));
-    }
-};
+typedef unsigned long long u64;
 
 // Where elements are: axes of the arrays that could not be merged into one.
 struct Layout {

@@ -5,53 +5,10 @@
 // is given, becomes n - i for the first row i whose key is too large. Values are rows of m entries, `stride` entries
 // apart; complex entries count as two.
 
+#include "half.cuh"
+
 typedef long long index_t;
 typedef unsigned long long word_t;
-
-// IEEE half precision by its bits: no header of NVIDIA's is needed.
-struct Half {
-    unsigned short bits;
-};
-
-__device__ __forceinline__ double to_double(Half h) {
-    const unsigned int exponent = (h.bits >> 10) & 31u, fraction = h.bits & 1023u;
-    double value;
-    if (exponent == 0)
-        value = fraction * 5.9604644775390625e-08; // 2^-24
-    else {
-        const word_t biased = exponent == 31 ? 2047 : exponent + 1008;
-        value = __longlong_as_double((index_t)(biased << 52 | (word_t)fraction << 42));
-    }
-    return h.bits & 0x8000u ? -value : value;
-}
-
-// Rounds to nearest, ties to even, directly: by way of float some values would be rounded twice.
-__device__ __forceinline__ Half to_half(double value) {
-    const word_t bits = (word_t)__double_as_longlong(value), magnitude = bits & 0x7fffffffffffffffull;
-    const unsigned int sign = (unsigned int)(bits >> 48) & 0x8000u;
-    unsigned int result;
-    if (magnitude > 0x7ff0000000000000ull)
-        result = 0x7e00u;
-    else if (magnitude >= 0x40effe0000000000ull)
-        result = 0x7c00u; // 65520
-    else {
-        const int exponent = (int)(magnitude >> 52);
-        const bool normal = exponent >= 1009; // 2^-14
-        const int shift = normal ? 42 : 1051 - exponent;
-        word_t fraction = magnitude & 0xfffffffffffffull;
-        if (!normal) fraction |= 1ull << 52;
-        if (shift > 60)
-            result = 0;
-        else {
-            result = (unsigned int)(fraction >> shift) + (normal ? (unsigned int)(exponent - 1008) << 10 : 0u);
-            const word_t rest = fraction & ((1ull << shift) - 1), half = 1ull << (shift - 1);
-            if (rest > half || (rest == half && (result & 1u))) ++result;
-        }
-    }
-    Half h;
-    h.bits = (unsigned short)(sign | result);
-    return h;
-}
 
 // --- conversions -----------------------------------------------------------------------------------------------------
 
@@ -59,7 +16,7 @@ template <class To, class From> struct Convert {
     static __device__ __forceinline__ To from(From value) { return (To)value; }
 };
 template <class To> struct Convert<To, Half> {
-    static __device__ __forceinline__ To from(Half value) { return (To)to_double(value); }
+    static __device__ __forceinline__ To from(Half value) { return (To)(double)value; }
 };
 template <class From> struct Convert<Half, From> {
     static __device__ __forceinline__ Half from(From value) { return to_half((double)value); }

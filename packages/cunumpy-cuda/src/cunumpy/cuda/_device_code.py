@@ -43,7 +43,7 @@ class DeviceCode:
     def text(self) -> str:
         """Return the source, headed by a hash of the headers: CuPy's cache knows a source by its text alone."""
         text = self.path.read_text(encoding="utf-8")
-        headers = resolve_includes(text, angle_dirs=[cuda_include_dir()])
+        headers = resolve_includes(text, base_dir=self.path.parent, angle_dirs=[cuda_include_dir()])
         return f"// headers: {include_hash(headers)}\n{text}"
 
     def kernel(self, name: str) -> Any:
@@ -62,7 +62,7 @@ class DeviceCode:
             cupy = _backend.require_cupy(self.package)
             self._modules[instance] = cupy.RawModule(
                 code=self.text(),
-                options=(*OPTIONS, f"-I{cuda_include_dir()}"),
+                options=(*OPTIONS, f"-I{cuda_include_dir()}", f"-I{self.path.parent}"),
                 name_expressions=[instance] if instance else None,
             )
         return self._modules[instance]
