@@ -187,7 +187,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
         if ctype == "double":
             statements |= MIXED
         parts += [entry(name, position, statement) for name, statement in statements.items()]
-    options = [f"-I{cuda_include_dir()}", f"-I{Path(__file__).parents[1]}", "-O1", "-Wextra", "-Wno-clobbered"]
+    options = [f"-I{cuda_include_dir()}", f"-I{Path(__file__).parents[1]}", "-Og", "-Wextra", "-Wno-clobbered"]
     library = shared_library("".join(parts), tmp_path_factory.mktemp("warp") / "warp.so", [*options, "-U_FORTIFY_SOURCE"])
     return Device(library)
 

@@ -82,6 +82,8 @@ __device__ __attribute__((noinline)) void index_error(const char* name, Pointer 
 #else
         printf("cunumpy: index %lld is out of range for axis %d with extent %lld of %s%s at %p\n", index, axis, extent,
                name[0] ? "array " : "an array", name, (const void*)data);
+#endif
+#if !defined(__CUDACC__) && !defined(__HIP__)
         fflush(stdout);
 #endif
         index_report = 2;

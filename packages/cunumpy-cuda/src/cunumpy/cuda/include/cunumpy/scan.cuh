@@ -25,29 +25,34 @@ __device__ __forceinline__ int lane_before(cunumpy_lane_mask mask) {
     return below == 0 ? -1 : cunumpy_last_lane(below);
 }
 
+// The prefix over the lanes from `first` on, all of which the mask names.
+template <class T, class Op>
+__device__ __forceinline__ T warp_prefix_scan(T v, Op op, cunumpy_lane_mask mask, int first) {
+    const int lane = cunumpy_lane();
+    for (int distance = 1; distance < CUNUMPY_WARP_SIZE; distance *= 2) {
+        const bool inside = lane - distance >= first;
+        const T other = cunumpy_shuffle(mask, v, inside ? lane - distance : lane);
+        if (inside) v = op(other, v);
+    }
+    return v;
+}
+
 }  // namespace cunumpy_detail
 
 // The prefix by an operation over the lanes that the mask names. Warp-wide.
 template <class T, class Op>
 __device__ __forceinline__ T cunumpy_warp_inclusive_scan(T v, Op op, cunumpy_lane_mask mask = CUNUMPY_FULL_WARP_MASK) {
-    const int lane = cunumpy_lane();
-    if (cunumpy_detail::contiguous(mask)) {
-        const int first = cunumpy_first_lane(mask);
-        for (int distance = 1; distance < CUNUMPY_WARP_SIZE; distance *= 2) {
-            const bool inside = lane - distance >= first;
-            const T other = cunumpy_shuffle(mask, v, inside ? lane - distance : lane);
-            if (inside) v = op(other, v);
-        }
-    } else {
-        // Each lane knows the lane before what it has scanned, if there is one.
-        int next = cunumpy_detail::lane_before(mask);
-        for (int lanes = cunumpy_lane_count(mask) - 1; lanes > 0; lanes /= 2) {
-            const bool inside = next >= 0;
-            const T other = cunumpy_shuffle(mask, v, inside ? next : lane);
-            const int after = cunumpy_shuffle(mask, next, inside ? next : lane);
-            if (inside) v = op(other, v);
-            if (inside) next = after;
-        }
+    if (cunumpy_detail::contiguous(mask))
+        return cunumpy_detail::warp_prefix_scan(v, op, mask, cunumpy_first_lane(mask));
+    // Each lane knows the lane before what it has scanned, if there is one.
+    int next = cunumpy_detail::lane_before(mask);
+    for (int lanes = cunumpy_lane_count(mask) - 1; lanes > 0; lanes /= 2) {
+        const bool inside = next >= 0;
+        const int source = inside ? next : cunumpy_lane();
+        const T other = cunumpy_shuffle(mask, v, source);
+        const int after = cunumpy_shuffle(mask, next, source);
+        if (inside) v = op(other, v);
+        if (inside) next = after;
     }
     return v;
 }
@@ -89,12 +94,12 @@ __device__ __forceinline__ T block_scan(T v, Op op, T* before, T* total) {
     unsigned char* prefixes = block_prefix_slots<Slot<T>::bytes>();
     const int warp = cunumpy_warp(), lane = cunumpy_lane(), warps = cunumpy_block_warps();
     const cunumpy_lane_mask mask = cunumpy_block_warp_mask();
-    T inclusive = cunumpy_warp_inclusive_scan(v, op, mask);
+    T inclusive = warp_prefix_scan(v, op, mask, 0);
     T exclusive = cunumpy_shuffle(mask, inclusive, lane > 0 ? lane - 1 : 0);
     if (lane == cunumpy_last_lane(mask)) slot<T>(sums, warp) = inclusive;
     __syncthreads();
     if (warp == 0) {
-        const T sum = cunumpy_warp_inclusive_scan(slot<T>(sums, lane < warps ? lane : 0), op, mask);
+        const T sum = warp_prefix_scan(slot<T>(sums, lane < warps ? lane : 0), op, mask, 0);
         if (lane < warps) slot<T>(prefixes, lane) = sum;
     }
     __syncthreads();
