@@ -18,9 +18,10 @@ from cpp_compiler import compiler
 from cunumpy.cuda import cuda_include_dir, resolve_includes
 from nvrtc import ARCHITECTURES, CompileError, compile_cuda
 
-HEADERS = {name: Path(cuda_include_dir(), "cunumpy", f"{name}.cuh") for name in (
-    "portability", "index", "array_view", "atomic", "reduce", "scan"
-)}
+HEADERS = {
+    name: Path(cuda_include_dir(), "cunumpy", f"{name}.cuh")
+    for name in ("portability", "index", "array_view", "atomic", "reduce", "scan")
+}
 QUALIFIERS = Path(__file__).parents[2] / "packages" / "cunumpy-cuda" / "native"
 INTEGERS = [
     f"{sign}{width}"
@@ -214,9 +215,13 @@ OF_DOUBLE = [name for name in INSTANCES if name.endswith("<double>")]
 def test_every_function_and_macro_is_compiled():
     for path in HEADERS.values():
         text = re.sub(r"//.*", "", path.read_text())
-        public = re.sub(r"namespace cunumpy_detail \{.*?\}  ?// namespace cunumpy_detail", "", path.read_text(), flags=re.S)
+        public = re.sub(
+            r"namespace cunumpy_detail \{.*?\}  ?// namespace cunumpy_detail", "", path.read_text(), flags=re.S
+        )
         names = set(re.findall(r"^__(?:host|device)__ .*?\b(\w+)\(", re.sub(r"//.*", "", public), flags=re.M))
-        names |= {name for name in re.findall(r"#define (CUNUMPY_\w+)\(", text) if not name.endswith(("_INTEGER", "_NAMES"))}
+        names |= {
+            name for name in re.findall(r"#define (CUNUMPY_\w+)\(", text) if not name.endswith(("_INTEGER", "_NAMES"))
+        }
         assert names or path == HEADERS["portability"], path.name
         missing = {name for name in names if not re.search(rf"\b{name}\b", SOURCE)}
         assert not missing, f"{path.name}: {missing}"

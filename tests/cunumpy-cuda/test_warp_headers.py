@@ -50,7 +50,10 @@ ANY = {
     "warp_segmented_exclusive": "y[t] = cunumpy_warp_segmented_exclusive_scan(x[t], flags[t], Op<T>(), x[0], mask)",
     "items_inclusive": "items(x, y, t, [&](T(&v)[3]) { cunumpy_block_inclusive_scan_items(v, Op<T>(), &z[t]); })",
     "items_exclusive": "items(x, y, t, [&](T(&v)[3]) { cunumpy_block_exclusive_scan_items(v, Op<T>(), x[0], &z[t]); })",
-    "counted": "for (int c = 1; c <= n; ++c) { const T r = cunumpy_block_reduce(x[t], Op<T>(), c); if (l == 0) y[c - 1] = r; }",
+    "counted": """for (int c = 1; c <= n; ++c) {
+        const T r = cunumpy_block_reduce(x[t], Op<T>(), c);
+        if (l == 0) y[c - 1] = r;
+    }""",
     "grid_reduce": "flags[t] = cunumpy_grid_reduce(x[t], Op<T>(), z, (unsigned int*)z + 25000, y)",
 }
 SUMS = {
@@ -71,10 +74,10 @@ ORDERED = {
     "block_max": "y[t] = cunumpy_block_max(x[t])",
     "warp_min": "y[t] = cunumpy_warp_min(x[t], mask)",
     "warp_max": "y[t] = cunumpy_warp_max(x[t], mask)",
-    "block_argmin": "const cunumpy_indexed<T> r = cunumpy_block_argmin(x[t], l); y[t] = r.value; flags[t] = (int)r.index",
-    "block_argmax": "const cunumpy_indexed<T> r = cunumpy_block_argmax(x[t], l); y[t] = r.value; flags[t] = (int)r.index",
-    "warp_argmin": "const cunumpy_indexed<T> r = cunumpy_warp_argmin(x[t], l, mask); y[t] = r.value; flags[t] = (int)r.index",
-    "warp_argmax": "const cunumpy_indexed<T> r = cunumpy_warp_argmax(x[t], l, mask); y[t] = r.value; flags[t] = (int)r.index",
+    "block_argmin": "place(cunumpy_block_argmin(x[t], l), y[t], flags[t])",
+    "block_argmax": "place(cunumpy_block_argmax(x[t], l), y[t], flags[t])",
+    "warp_argmin": "place(cunumpy_warp_argmin(x[t], l, mask), y[t], flags[t])",
+    "warp_argmax": "place(cunumpy_warp_argmax(x[t], l, mask), y[t], flags[t])",
     "limits": "y[0] = cunumpy_min_op::identity<T>(); y[1] = cunumpy_max_op::identity<T>()",
 }
 #: Calls that follow each other at once; without the barriers between their phases, results would mix.
@@ -119,13 +122,18 @@ template <> struct Op<Affine> {
 template <> struct Op<Matrix> {
     Matrix operator()(const Matrix& a, const Matrix& b) const {
         const unsigned long long *p = a.m, *q = b.m;
-        return {{p[0] * q[0] + p[1] * q[2], p[0] * q[1] + p[1] * q[3], p[2] * q[0] + p[3] * q[2], p[2] * q[1] + p[3] * q[3]}};
+        return {{p[0] * q[0] + p[1] * q[2], p[0] * q[1] + p[1] * q[3],
+                 p[2] * q[0] + p[3] * q[2], p[2] * q[1] + p[3] * q[3]}};
     }
 };
 template <class T, class F> static void items(const T* x, T* y, int t, F f) {
     T v[3] = {x[3 * t], x[3 * t + 1], x[3 * t + 2]};
     f(v);
     for (int i = 0; i < 3; ++i) y[3 * t + i] = v[i];
+}
+template <class T> static void place(cunumpy_indexed<T> found, T& value, int& index) {
+    value = found.value;
+    index = (int)found.index;
 }
 extern "C" int passed_barriers() { return lockstep::barriers; }
 """
@@ -134,7 +142,7 @@ extern "C" int passed_barriers() { return lockstep::barriers; }
 def entry(name: str, position: int, statement: str) -> str:
     return f"""
 extern "C" const char* {name}_{position}(const lockstep::Dim3* shape, unsigned int schedule, const TYPE{position}* x,
-                                          TYPE{position}* y, TYPE{position}* z, int* flags, const unsigned int* masks) {{
+                                         TYPE{position}* y, TYPE{position}* z, int* flags, const unsigned int* masks) {{
     typedef TYPE{position} T;
     (void)sizeof(T), (void)x, (void)y, (void)z, (void)flags;
     return lockstep::launch(shape[0], shape[1], schedule, [=] {{
@@ -155,7 +163,17 @@ class Device:
         self.library = library
 
     def __call__(
-        self, name: str, ctype: str, x: np.ndarray, *, block=(), grid=(1, 1, 1), schedule=0, masks=None, flags=None, per=1
+        self,
+        name: str,
+        ctype: str,
+        x: np.ndarray,
+        *,
+        block=(),
+        grid=(1, 1, 1),
+        schedule=0,
+        masks=None,
+        flags=None,
+        per=1,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         dtype = TYPES[ctype]
         x = np.ascontiguousarray(x, dtype.base)
@@ -188,7 +206,9 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
             statements |= MIXED
         parts += [entry(name, position, statement) for name, statement in statements.items()]
     options = [f"-I{cuda_include_dir()}", f"-I{Path(__file__).parents[1]}", "-Og", "-Wextra", "-Wno-clobbered"]
-    library = shared_library("".join(parts), tmp_path_factory.mktemp("warp") / "warp.so", [*options, "-U_FORTIFY_SOURCE"])
+    library = shared_library(
+        "".join(parts), tmp_path_factory.mktemp("warp") / "warp.so", [*options, "-U_FORTIFY_SOURCE"]
+    )
     return Device(library)
 
 
@@ -444,7 +464,9 @@ def test_only_the_first_threads_count(device, ctype, size):
 
 
 @pytest.mark.parametrize("ctype", ["short", "float", "double", "std::complex<double>", "Affine", "Matrix"])
-@pytest.mark.parametrize("shape", [((1, 1, 1), (1, 1, 1)), ((7, 1, 1), (4, 1, 1)), ((3, 5, 2), (32, 2, 1)), ((40, 1, 1), (33, 1, 1))])
+@pytest.mark.parametrize(
+    "shape", [((1, 1, 1), (1, 1, 1)), ((7, 1, 1), (4, 1, 1)), ((3, 5, 2), (32, 2, 1)), ((40, 1, 1), (33, 1, 1))]
+)
 def test_grid_reduction_in_every_order_of_blocks(device, ctype, shape):
     grid, block = shape
     blocks, threads = int(np.prod(grid)), int(np.prod(block))

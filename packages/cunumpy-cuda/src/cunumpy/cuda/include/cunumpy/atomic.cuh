@@ -26,13 +26,18 @@ namespace cunumpy_detail {
 template <int number>
 struct Choice {};
 
+template <class T>
+struct Checked {
+    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+                  "an atomic operation is on 1, 2, 4 or 8 bytes");
+    typedef T type;
+};
+
 // ---- Compare-and-swap and exchange, of 1, 2, 4 or 8 bytes -----------------------------------------------------------
 
 #if defined(__CUDACC__) || defined(CUNUMPY_HIP)
 template <int bytes>
-struct Bits {
-    static_assert(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8, "atomic types have 1, 2, 4 or 8 bytes");
-};
+struct Bits;
 template <>
 struct Bits<1> {
     typedef unsigned char type;
@@ -87,7 +92,7 @@ __device__ __forceinline__ T from_bits(typename Bits<sizeof(T)>::type bits) {
 }
 
 template <class T>
-__device__ __forceinline__ T atomic_read(const T* p) {
+__device__ __forceinline__ typename Checked<T>::type atomic_read(const T* p) {
     typedef typename Bits<sizeof(T)>::type B;
     return from_bits<T>(*(const volatile B*)p);
 }
@@ -116,7 +121,7 @@ __device__ __forceinline__ T atomic_exchange(Choice<bytes>, T* p, T v) {
 }
 #else
 template <class T>
-__device__ __forceinline__ T atomic_read(const T* p) {
+__device__ __forceinline__ typename Checked<T>::type atomic_read(const T* p) {
     T v;
     __atomic_load(p, &v, __ATOMIC_RELAXED);
     return v;
@@ -146,14 +151,15 @@ __device__ __forceinline__ T cunumpy_atomic_update(T* p, F f) {
 
 // *p = v.
 template <class T>
-__device__ __forceinline__ T cunumpy_atomic_exchange(T* p, typename cunumpy_detail::NotDeduced<T>::type v) {
+__device__ __forceinline__ typename cunumpy_detail::Checked<T>::type cunumpy_atomic_exchange(
+    T* p, typename cunumpy_detail::NotDeduced<T>::type v) {
     return cunumpy_detail::atomic_exchange(cunumpy_detail::Choice<(int)sizeof(T)>(), p, v);
 }
 
 // If *p is `expected`, *p = desired; the result tells. Compares bits: -0.0 is not 0.0, and a NaN can be itself.
 template <class T>
-__device__ __forceinline__ T cunumpy_atomic_cas(T* p, typename cunumpy_detail::NotDeduced<T>::type expected,
-                                                typename cunumpy_detail::NotDeduced<T>::type desired) {
+__device__ __forceinline__ typename cunumpy_detail::Checked<T>::type cunumpy_atomic_cas(
+    T* p, typename cunumpy_detail::NotDeduced<T>::type expected, typename cunumpy_detail::NotDeduced<T>::type desired) {
     T found = expected;
     cunumpy_detail::atomic_replace(p, &found, (T)desired);
     return found;
