@@ -1,8 +1,8 @@
 // The threads of a CUDA block on one thread of the CPU, for tests of warp and block functions.
 //
 // Each CUDA thread is a fiber that runs until it has to wait: at a barrier for the block, at a shuffle or ballot for the
-// lanes of its mask. Whoever comes last goes on at once, so that threads run ahead of each other as far as the barriers
-// allow, in the order of the schedule. What CUDA leaves undefined is an error: masks without their caller, shuffles from
+// lanes of its mask. Then the first thread, in the order of the schedule, that can go on does so: the first warps run ahead
+// of the others as far as the barriers allow, which brings missing ones to light. What CUDA leaves undefined is an error: masks without their caller, shuffles from
 // lanes outside of the mask, barriers that not all threads reach. It is for tests, and knows nothing of memory.
 //
 //     const char* error = lockstep::launch(grid, block, schedule, [&] { kernel(arguments); });  // nullptr: none
@@ -39,7 +39,7 @@ struct Fiber {
     jmp_buf context;
     ucontext_t first;
     Dim3 thread;
-    int number;
+    int number, rank;  // place in the block, and in the schedule
     bool started, ended, waits;
     Operation operation;
     unsigned int mask, value, result;
@@ -54,7 +54,8 @@ static std::function<void()> body;
 static Fiber* current;
 static jmp_buf scheduler;
 static char failure[300];
-static int alive, arrived, barriers;  // barriers: how many the block has passed
+static int alive, arrived, first_ready;
+static int barriers;  // how many the block has passed
 static unsigned int masks_arrived[32];
 
 static Dim3 block_index, block_size, grid_size;
@@ -62,6 +63,11 @@ static Dim3 block_index, block_size, grid_size;
 [[noreturn]] static void fail(const char* what) {
     snprintf(failure, sizeof failure, "thread %d of block %u: %s", current->number, block_index.x, what);
     _longjmp(scheduler, 2);
+}
+
+static void release(Fiber& fiber) {
+    fiber.waits = false;
+    first_ready = std::min(first_ready, fiber.rank);
 }
 
 static __attribute__((noinline)) void wait() {
@@ -92,7 +98,7 @@ static __attribute__((noinline)) unsigned int warp_operation(Operation operation
     for (int i = 0; i < 32; ++i)
         if (mask >> i & 1) {
             lanes[i].result = operation == BALLOT ? ballot : lanes[lanes[i].source].value;
-            lanes[i].waits = false;
+            release(lanes[i]);
         }
     masks_arrived[warp] &= ~mask;
     return self->result;
@@ -111,7 +117,7 @@ static __attribute__((noinline)) int barrier(Operation operation, int predicate)
     }
     for (Fiber& fiber : fibers) {
         fiber.result = operation == COUNT ? count : operation == AND ? count == fibers.size() : count > 0;
-        fiber.waits = false;
+        release(fiber);
     }
     arrived = 0;
     ++barriers;
@@ -139,7 +145,7 @@ static __attribute__((noinline)) int step(Fiber* fiber) {
 }
 
 static bool run_block() {
-    alive = (int)fibers.size(), arrived = barriers = 0;
+    alive = (int)fibers.size(), arrived = barriers = first_ready = 0;
     memset(masks_arrived, 0, sizeof masks_arrived);
     for (size_t i = 0; i < fibers.size(); ++i) {
         Fiber& fiber = fibers[i];
@@ -153,14 +159,13 @@ static bool run_block() {
         fiber.first.uc_stack.ss_size = STACK;
         makecontext(&fiber.first, enter, 0);
     }
+    for (size_t i = 0; i < fibers.size(); ++i) fibers[order[i]].rank = (int)i;
     while (alive > 0) {
-        bool progress = false;
-        for (int i : order) {
-            if (fibers[i].ended || fibers[i].waits) continue;
-            progress = true;
-            if (step(&fibers[i]) == 2) return false;
-        }
-        if (!progress) {
+        while (first_ready < (int)order.size() && (fibers[order[first_ready]].ended || fibers[order[first_ready]].waits))
+            ++first_ready;
+        if (first_ready < (int)order.size()) {
+            if (step(&fibers[order[first_ready]]) == 2) return false;
+        } else {
             for (Fiber& fiber : fibers)
                 if (fiber.waits) current = &fiber;
             if (current->operation >= BARRIER)

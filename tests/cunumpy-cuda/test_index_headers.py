@@ -221,12 +221,16 @@ template <class V> static void all(V v, double* out) {
 RANK(1) RANK(2) RANK(3) RANK(4) RANK(5) RANK(6) RANK(7) RANK(8) RANK(9) RANK(10) RANK(11) RANK(12) RANK(13) RANK(14)
 RANK(15) RANK(16)
 
-extern "C" void slice_3(const Array3D<double>* a, int axis, long long b, long long e, long long s, Array3D<double>* out) {
+extern "C" void slice_3(const Array3D<double>* a, int axis, long long b, long long e, long long s,
+                        Array3D<double>* out) {
     *out = a->slice(axis, b, e, s);
 }
 extern "C" void fix_3(const Array3D<double>* a, int axis, long long i, Array2D<double>* out) { *out = a->fix(axis, i); }
-extern "C" void fix_c(const CArray3D<double>* a, int axis, long long i, Array2D<double>* out) { *out = a->fix(axis, i); }
-extern "C" void slice_c(const CArray3D<double>* a, int axis, long long b, long long e, long long s, Array3D<double>* out) {
+extern "C" void fix_c(const CArray3D<double>* a, int axis, long long i, Array2D<double>* out) {
+    *out = a->fix(axis, i);
+}
+extern "C" void slice_c(const CArray3D<double>* a, int axis, long long b, long long e, long long s,
+                        Array3D<double>* out) {
     *out = a->slice(axis, b, e, s);
 }
 extern "C" double* row_3(const CArray3D<double>* a, int i, int j) { return a->row(i, j); }
