@@ -16,7 +16,8 @@ import pytest
 
 from cpp_compiler import compiler
 from cunumpy.cuda import cuda_include_dir, resolve_includes
-from nvrtc import ARCHITECTURES, CompileError, compile_cuda
+from cunumpy.errors import CompileError
+from nvrtc import ARCHITECTURES, compile_cuda
 
 HEADERS = {
     name: Path(cuda_include_dir(), "cunumpy", f"{name}.cuh")

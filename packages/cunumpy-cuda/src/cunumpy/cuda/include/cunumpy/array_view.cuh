@@ -8,17 +8,17 @@
 //     cunumpy::View<T, N, cunumpy::Strided or cunumpy::Contiguous, long long>
 // so that code for any rank and layout can be written once. Passed by value; CuNumpy makes them of device arrays, with
 // these members in this order and no padding (checked below):
-//     T* data; long long shape[N]; long long strides[N];     strides in elements, possibly 0 or negative; 8 + 16 N bytes
-//     T* data; long long shape[N];                           C-contiguous; 8 + 8 N bytes
+//     T* data; long long shape[N]; long long strides[N];    strides in elements, may be 0 or negative; 8 + 16 N bytes
+//     T* data; long long shape[N];                          C-contiguous; 8 + 8 N bytes
 // Array1D32<T> ... and CArray1D32<T> ... have the index type int, for registers and time; see cunumpy::index32.
 //
-// Like a pointer, a const view gives write access to its elements: a view to read from is one of const T, to which a view
-// of T converts. A CArrayND<T> converts to an ArrayND<T>. Neither conversion is found where T has to be deduced: take the
-// layout as a template parameter too, or pass `a.strided()`.
+// Like a pointer, a const view gives write access to its elements: a view to read from is one of const T, to which a
+// view of T converts. A CArrayND<T> converts to an ArrayND<T>. Neither conversion is found where T has to be deduced:
+// take the layout as a template parameter too, or pass `a.strided()`.
 //
-// Indices don't wrap and are not checked, unless CUNUMPY_BOUNDS_CHECK is defined: then an index below 0 or not below the
-// extent prints the index, axis, extent, array, thread and block, once, and ends the kernel with CUNUMPY_TRAP(). An array is
-// known by its address, or by its name where it is read as CUNUMPY_AT(a, i, j).
+// Indices don't wrap and are not checked, unless CUNUMPY_BOUNDS_CHECK is defined: then an index below 0 or not below
+// the extent prints the index, axis, extent, array, thread and block, once, and ends the kernel with CUNUMPY_TRAP(). An
+// array is known by its address, or by its name where it is read as CUNUMPY_AT(a, i, j).
 //
 // Needs no other header, except <stdio.h> for bounds checks outside of run-time compilation. Also plain C++. C++11.
 #ifndef CUNUMPY_ARRAY_VIEW_CUH
@@ -39,8 +39,8 @@
 #endif
 #endif
 
-// CUNUMPY_CHECK_INDEX(index, axis, extent) checks an index; CUNUMPY_CHECK_INDEX_OF(name, index, axis, extent) says of which
-// array, a string. They are expressions without a value, and nothing without CUNUMPY_BOUNDS_CHECK.
+// CUNUMPY_CHECK_INDEX(index, axis, extent) checks an index; CUNUMPY_CHECK_INDEX_OF(name, index, axis, extent) says of
+// which array, a string. They are expressions without a value, and nothing without CUNUMPY_BOUNDS_CHECK.
 #ifdef CUNUMPY_BOUNDS_CHECK
 #define CUNUMPY_CHECK_INDEX(index, axis, extent) \
     cunumpy_detail::check_index("", nullptr, (long long)(index), (axis), (long long)(extent))
@@ -77,8 +77,8 @@ __device__ __attribute__((noinline)) void index_error(const char* name, Pointer 
         printf(
             "cunumpy: index %lld is out of range for axis %d with extent %lld of %s%s at %p, in thread (%d, %d, %d) "
             "of block (%d, %d, %d)\n",
-            index, axis, extent, name[0] ? "array " : "an array", name, (const void*)data, (int)threadIdx.x, (int)threadIdx.y, (int)threadIdx.z,
-            (int)blockIdx.x, (int)blockIdx.y, (int)blockIdx.z);
+            index, axis, extent, name[0] ? "array " : "an array", name, (const void*)data, (int)threadIdx.x,
+            (int)threadIdx.y, (int)threadIdx.z, (int)blockIdx.x, (int)blockIdx.y, (int)blockIdx.z);
 #else
         printf("cunumpy: index %lld is out of range for axis %d with extent %lld of %s%s at %p\n", index, axis, extent,
                name[0] ? "array " : "an array", name, (const void*)data);
@@ -281,8 +281,8 @@ struct View<T, N, Strided, Index> {
         return result;
     }
 
-    // The elements begin, begin + step, ... before `end` of an axis. Like a[begin:end:step], but negative numbers count from
-    // nowhere: with a negative step, end may be -1.
+    // The elements begin, begin + step, ... before `end` of an axis. Like a[begin:end:step], but negative numbers count
+    // from nowhere: with a negative step, end may be -1.
     __device__ __forceinline__ View slice(int axis, Index begin, Index end, Index step = 1) const {
         View result = *this;
         const Index span = step > 0 ? end - begin : begin - end, stride = step > 0 ? step : -step;
@@ -379,7 +379,8 @@ struct View<T, N, Contiguous, Index> {
         return strided().fix(axis, i);
     }
 
-    __device__ __forceinline__ View<T, N, Strided, Index> slice(int axis, Index begin, Index end, Index step = 1) const {
+    __device__ __forceinline__ View<T, N, Strided, Index> slice(int axis, Index begin, Index end,
+                                                                         Index step = 1) const {
         return strided().slice(axis, begin, end, step);
     }
 

@@ -4,14 +4,14 @@
 //     cunumpy_atomic_max(peak, value);
 //
 // Each function changes the number at an address and returns the old one; relaxed order, for all threads of the device.
-// Per thread, may diverge. The type is that of the address, to which the other arguments convert: any integer of 8 to 64
-// bits, float or double; also other types of 1, 2, 4 or 8 bytes that memcpy may copy and which have the operation, such as
-// __half where <cuda_fp16.h> is included. Integers wrap around.
+// Per thread, may diverge. The type is that of the address, to which the other arguments convert: any integer of 8 to
+// 64 bits, float or double; also other types of 1, 2, 4 or 8 bytes that memcpy may copy and which have the operation,
+// such as __half where <cuda_fp16.h> is included. Integers wrap around.
 //
-//                      hardware instruction                              else a loop of compare-and-swap
-//     add              32- and 64-bit integers, float, double            8 and 16 bits, other types; double before sm_60
-//     min, max         32- and 64-bit integers                           the others
-//     exchange, cas    32 and 64 bits                                    8 and 16 bits
+//                      hardware instruction                         else a loop of compare-and-swap
+//     add              32- and 64-bit integers, float, double       8 and 16 bits, other types; double before sm_60
+//     min, max         32- and 64-bit integers                      the others
+//     exchange, cas    32 and 64 bits                               8 and 16 bits
 //
 // Complex numbers add as real and imaginary part, each atomically: other threads may see one without the other.
 //

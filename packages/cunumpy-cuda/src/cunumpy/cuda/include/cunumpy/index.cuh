@@ -8,8 +8,8 @@
 // are 64-bit unless a name ends in 32; extents below 0 count as 0. All functions are per thread and may diverge.
 //
 // The macros CUNUMPY_THREAD_* return from the enclosing function, which therefore is a void one, and are several
-// statements: put braces around them after an `if`. Threads that they end must be missed by no barrier, block function or
-// warp function that follows. The loops have none of these limits: they end where the thread has no element (left).
+// statements: put braces around them after an `if`. Threads that they end must be missed by no barrier, block function
+// or warp function that follows. The loops have none of these limits: they end where the thread has no element (left).
 //
 // Needs no other header; in plain C++, declare threadIdx, blockIdx, blockDim and gridDim before it. C++11.
 #ifndef CUNUMPY_INDEX_CUH

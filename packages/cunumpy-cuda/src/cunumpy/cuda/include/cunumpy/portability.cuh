@@ -1,7 +1,8 @@
 // The warp, as CUDA and HIP have it: its size, its masks of lanes, and values that move between lanes.
 //
-// Three back ends: CUDA (nvcc, NVRTC), HIP on AMD hardware, and a CPU device that runs the threads of a block itself. The
-// latter defines CUNUMPY_CPU_DEVICE and has, before it includes the first of these headers, declared what CUDA declares:
+// Three back ends: CUDA (nvcc, NVRTC), HIP on AMD hardware, and a CPU device that runs the threads of a block itself.
+// The latter defines CUNUMPY_CPU_DEVICE and has, before it includes the first of these headers, declared what CUDA
+// declares:
 //     threadIdx, blockIdx, blockDim, gridDim        and defined the qualifiers __device__, __shared__, ...
 //     unsigned int __shfl_sync(unsigned int mask, unsigned int value, int lane)
 //     unsigned int __ballot_sync(unsigned int mask, int predicate)
@@ -110,8 +111,8 @@ __device__ __forceinline__ int cunumpy_last_lane(cunumpy_lane_mask mask) {
 
 #ifdef CUNUMPY_HAS_WARP
 
-// The value that lane `lane`, which the mask names, passes as `v`. Warp-wide; T is any type that memcpy may copy, and each
-// four bytes of it cost a shuffle.
+// The value that lane `lane`, which the mask names, passes as `v`. Warp-wide; T is any type that memcpy may copy, and
+// each four bytes of it cost a shuffle.
 template <class T>
 __device__ __forceinline__ T cunumpy_shuffle(cunumpy_lane_mask mask, T v, int lane) {
     unsigned int words[(sizeof(T) + 3) / 4];

@@ -4,20 +4,20 @@
 //     for (auto i : cunumpy::grid_stride(n)) sum += x[i];
 //     cunumpy_block_sum_to(out, sum);  // *out was 0
 //
-// Warp-wide functions: every lane that the mask names calls, with the same mask, which names the caller. Any mask but 0 will
-// do, also one with gaps; the default needs a whole warp.
-// Block-wide functions: every thread of the block calls, and none has returned before (no CUNUMPY_THREAD_* macro); threads
-// without a value pass the operation's identity, or are beyond `count`. Blocks have any size and 1 to 3 dimensions; the
-// order of threads is linear, x fastest. Each call is also a barrier: what was written before it, the block sees after it.
-// At most three barriers a call; calls may follow each other at once.
+// Warp-wide functions: every lane that the mask names calls, with the same mask, which names the caller. Any mask but 0
+// will do, also one with gaps; the default needs a whole warp.
+// Block-wide functions: every thread of the block calls, and none has returned before (no CUNUMPY_THREAD_* macro);
+// threads without a value pass the operation's identity, or are beyond `count`. Blocks have any size and 1 to 3
+// dimensions; the order of threads is linear, x fastest. Each call is also a barrier: what was written before it, the
+// block sees after it. At most three barriers a call; calls may follow each other at once.
 //
 // Types: whatever memcpy may copy, as numbers of any width, complex ones and structs. An operation is an object with
 // T operator()(T, T) const that is associative; it need not be commutative, for the order of lanes and threads is kept.
 // Results are deterministic and the same in every lane or thread that gets them. Warps shuffle log2(32) times, by
 // doubling distance; masks with gaps cost twice that.
 //
-// Shared memory: one buffer of 33 values of 8 bytes for all types of up to 8 bytes and all operations; wider types have one
-// for each multiple of 16 bytes.
+// Shared memory: one buffer of 33 values of 8 bytes for all types of up to 8 bytes and all operations; wider types have
+// one for each multiple of 16 bytes.
 //
 // Needs <cunumpy/index.cuh>, <cunumpy/portability.cuh> and <cunumpy/atomic.cuh>. C++11.
 #ifndef CUNUMPY_REDUCE_CUH
@@ -138,7 +138,7 @@ struct cunumpy_indexed {
     long long index;
 };
 
-// The smaller (larger) value, of equal ones that with the lower index; the first NaN before any number, as numpy.argmin.
+// The smaller (larger) value, of equal ones that with the lower index; the first NaN before numbers. As numpy.argmin.
 struct cunumpy_argmin_op {
     template <class T>
     __device__ __forceinline__ cunumpy_indexed<T> operator()(cunumpy_indexed<T> a, cunumpy_indexed<T> b) const {
@@ -166,8 +166,8 @@ __device__ __forceinline__ int cunumpy_block_warps() {
     return (cunumpy_block_threads() + CUNUMPY_WARP_SIZE - 1) / CUNUMPY_WARP_SIZE;
 }
 
-// The lanes that exist in the caller's warp: all of them, except in the last warp of some blocks. The block's threads must
-// all get here.
+// The lanes that exist in the caller's warp: all of them, except in the last warp of some blocks. The block's threads
+// must all get here.
 __device__ __forceinline__ cunumpy_lane_mask cunumpy_block_warp_mask() {
     const int lanes = cunumpy_block_threads() - cunumpy_warp() * CUNUMPY_WARP_SIZE;
     return lanes >= CUNUMPY_WARP_SIZE ? CUNUMPY_FULL_WARP_MASK : ((cunumpy_lane_mask)1 << lanes) - 1;
@@ -182,8 +182,8 @@ __device__ __forceinline__ bool contiguous(cunumpy_lane_mask mask) {
     return (lanes & (lanes + 1)) == 0;
 }
 
-// The reduction over the lanes from the caller's to those before `end`, in the caller; the mask names them, and may name
-// more.
+// The reduction over the lanes from the caller's to those before `end`, in the caller; the mask names them, and may
+// name more.
 template <class T, class Op>
 __device__ __forceinline__ T warp_suffix_reduce(T v, Op op, cunumpy_lane_mask mask, int end) {
     const int lane = cunumpy_lane();
@@ -276,9 +276,9 @@ struct Slot {
     static constexpr int bytes = sizeof(T) <= 8 ? 8 : (int)(sizeof(T) + 15) / 16 * 16;
 };
 
-// Two phases a call, each written on one side of a barrier and read on the other: first the warps' values, then the first
-// warp's result. As the first phase of a call is separated by the barrier between them from the second phase of the call
-// before, no third barrier is needed.
+// Two phases a call, each written on one side of a barrier and read on the other: first the warps' values, then the
+// first warp's result. As the first phase of a call is separated by the barrier between them from the second phase of
+// the call before, no third barrier is needed.
 //
 // `first` is a slot for each warp; the one after them is for the result.
 template <int bytes>
@@ -356,8 +356,8 @@ __device__ __forceinline__ int cunumpy_block_count(bool predicate) { return __sy
 
 // ---- Grids ----------------------------------------------------------------------------------------------------------
 
-// Adds the block's sum to *out, which the caller has set to 0 for the total of the grid: one atomic, by thread 0, and none
-// where the sum is 0. Block-wide. The order of blocks is not defined, and so are the last bits of floating sums.
+// Adds the block's sum to *out, which the caller has set to 0 for the total of the grid: one atomic, by thread 0, and
+// none where the sum is 0. Block-wide. The order of blocks is not defined, nor are the last bits of floating sums.
 template <class T>
 __device__ __forceinline__ void cunumpy_block_sum_to(T* out, typename cunumpy_detail::NotDeduced<T>::type v) {
     const T sum = cunumpy_block_sum((T)v);
@@ -385,11 +385,11 @@ __device__ __forceinline__ T read_volatile(const T* p) {
 
 }  // namespace cunumpy_detail
 
-// The reduction over the grid into *out, in the order of blocks and threads: every launch of the same shape gives the same
-// bits. Block-wide, in all blocks; true in the threads of the block that came last, which see *out.
+// The reduction over the grid into *out, in the order of blocks and threads: every launch of the same shape gives the
+// same bits. Block-wide, in all blocks; true in the threads of the block that came last, which see *out.
 //
-// partials: as many elements as the grid has blocks. counter: 0 before the kernel, which leaves it 0. Neither may be used
-// by another reduction of the same kernel.
+// partials: as many elements as the grid has blocks. counter: 0 before the kernel, which leaves it 0. Neither may be
+// used by another reduction of the same kernel.
 template <class T, class Op>
 __device__ __forceinline__ bool cunumpy_grid_reduce(T v, Op op, T* partials, unsigned int* counter, T* out) {
     const unsigned int blocks = gridDim.x * gridDim.y * gridDim.z;

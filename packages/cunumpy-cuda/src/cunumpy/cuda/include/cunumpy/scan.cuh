@@ -2,8 +2,9 @@
 //
 //     int total, place = cunumpy_block_exclusive_sum(keep ? 1 : 0, &total);  // compaction
 //
-// Inclusive: over the lanes or threads up to the caller's; exclusive: over those before it, and the identity in the first.
-// The order is that of lanes and of threads, x fastest. Exclusive values are moved, not subtracted: nothing cancels.
+// Inclusive: over the lanes or threads up to the caller's; exclusive: over those before it, and the identity in the
+// first. The order is that of lanes and of threads, x fastest. Exclusive values are moved, not subtracted, so that
+// nothing cancels.
 //
 // The rules for callers, types and operations are those of <cunumpy/reduce.cuh>. Block functions have two barriers, and
 // use its shared buffer, and a second one of 32 values of 8 bytes or, for each multiple of 16 bytes, wider ones.
@@ -58,8 +59,9 @@ __device__ __forceinline__ T cunumpy_warp_inclusive_scan(T v, Op op, cunumpy_lan
 }
 
 template <class T, class Op>
-__device__ __forceinline__ T cunumpy_warp_exclusive_scan(T v, Op op, typename cunumpy_detail::NotDeduced<T>::type identity,
-                                                         cunumpy_lane_mask mask = CUNUMPY_FULL_WARP_MASK) {
+__device__ __forceinline__ T cunumpy_warp_exclusive_scan(
+    T v, Op op, typename cunumpy_detail::NotDeduced<T>::type identity,
+    cunumpy_lane_mask mask = CUNUMPY_FULL_WARP_MASK) {
     const int before = cunumpy_detail::lane_before(mask);
     v = cunumpy_shuffle(mask, cunumpy_warp_inclusive_scan(v, op, mask), before < 0 ? cunumpy_lane() : before);
     return before < 0 ? (T)identity : v;
@@ -86,8 +88,8 @@ __device__ __forceinline__ unsigned char* block_prefix_slots() {
     return slots;
 }
 
-// The inclusive prefix of the caller is returned; *before gets that of the thread before, but in thread 0, where there is
-// none, v; *total the block's reduction.
+// The inclusive prefix of the caller is returned; *before gets that of the thread before, but in thread 0, where there
+// is none, v; *total the block's reduction.
 template <class T, class Op>
 __device__ __forceinline__ T block_scan(T v, Op op, T* before, T* total) {
     unsigned char* sums = block_slots<Slot<T>::bytes>();
@@ -171,7 +173,8 @@ __device__ __forceinline__ T cunumpy_block_exclusive_sum(T v) {
 
 // ---- Several items a thread -----------------------------------------------------------------------------------------
 
-// Thread t has the items t N ... t N + N - 1 of N times as many as there are threads; each becomes its prefix. Block-wide.
+// Thread t has the items t N ... t N + N - 1 of N times as many as there are threads; each becomes its prefix.
+// Block-wide.
 template <class T, int N, class Op>
 __device__ __forceinline__ void cunumpy_block_inclusive_scan_items(T (&items)[N], Op op, T* total) {
     for (int i = 1; i < N; ++i) items[i] = op(items[i - 1], items[i]);
@@ -186,9 +189,8 @@ __device__ __forceinline__ void cunumpy_block_inclusive_scan_items(T (&items)[N]
     cunumpy_block_inclusive_scan_items(items, op, &total);
 }
 template <class T, int N, class Op>
-__device__ __forceinline__ void cunumpy_block_exclusive_scan_items(T (&items)[N], Op op,
-                                                                   typename cunumpy_detail::NotDeduced<T>::type identity,
-                                                                   T* total) {
+__device__ __forceinline__ void cunumpy_block_exclusive_scan_items(
+    T (&items)[N], Op op, typename cunumpy_detail::NotDeduced<T>::type identity, T* total) {
     T sum = items[0];
     for (int i = 1; i < N; ++i) sum = op(sum, items[i]);
     T before;
@@ -203,8 +205,8 @@ __device__ __forceinline__ void cunumpy_block_exclusive_scan_items(T (&items)[N]
     }
 }
 template <class T, int N, class Op>
-__device__ __forceinline__ void cunumpy_block_exclusive_scan_items(T (&items)[N], Op op,
-                                                                   typename cunumpy_detail::NotDeduced<T>::type identity) {
+__device__ __forceinline__ void cunumpy_block_exclusive_scan_items(
+    T (&items)[N], Op op, typename cunumpy_detail::NotDeduced<T>::type identity) {
     T total;
     cunumpy_block_exclusive_scan_items(items, op, identity, &total);
 }
@@ -256,9 +258,9 @@ __device__ __forceinline__ T cunumpy_warp_segmented_inclusive_scan(T v, bool hea
     return cunumpy_warp_inclusive_scan(item, cunumpy_detail::SegmentedOp<T, Op>{op}, mask).value;
 }
 template <class T, class Op>
-__device__ __forceinline__ T cunumpy_warp_segmented_exclusive_scan(T v, bool head, Op op,
-                                                                   typename cunumpy_detail::NotDeduced<T>::type identity,
-                                                                   cunumpy_lane_mask mask = CUNUMPY_FULL_WARP_MASK) {
+__device__ __forceinline__ T cunumpy_warp_segmented_exclusive_scan(
+    T v, bool head, Op op, typename cunumpy_detail::NotDeduced<T>::type identity,
+    cunumpy_lane_mask mask = CUNUMPY_FULL_WARP_MASK) {
     const cunumpy_detail::Segmented<T> item = {v, head}, none = {identity, 0};
     v = cunumpy_warp_exclusive_scan(item, cunumpy_detail::SegmentedOp<T, Op>{op}, none, mask).value;
     return head ? (T)identity : v;
@@ -269,8 +271,8 @@ __device__ __forceinline__ T cunumpy_block_segmented_inclusive_scan(T v, bool he
     return cunumpy_block_inclusive_scan(item, cunumpy_detail::SegmentedOp<T, Op>{op}).value;
 }
 template <class T, class Op>
-__device__ __forceinline__ T cunumpy_block_segmented_exclusive_scan(T v, bool head, Op op,
-                                                                    typename cunumpy_detail::NotDeduced<T>::type identity) {
+__device__ __forceinline__ T cunumpy_block_segmented_exclusive_scan(
+    T v, bool head, Op op, typename cunumpy_detail::NotDeduced<T>::type identity) {
     const cunumpy_detail::Segmented<T> item = {v, head}, none = {identity, 0};
     v = cunumpy_block_exclusive_scan(item, cunumpy_detail::SegmentedOp<T, Op>{op}, none).value;
     return head ? (T)identity : v;
