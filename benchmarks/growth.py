@@ -203,7 +203,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     names = list(OPERATIONS)
     parser.add_argument(
-        "--operations", nargs="+", metavar="NAME", choices=names, help="only these: " + ", ".join(names)
+        "--operations",
+        nargs="+",
+        metavar="NAME",
+        choices=names,
+        help="only these: " + ", ".join(names).replace("%", "%%"),
     )
     parser.add_argument("--smallest", type=float, default=1e6, help="entries of the smallest size (default: 1e6)")
     parser.add_argument("--largest", type=float, default=1e8, help="entries of the largest size (default: 1e8)")

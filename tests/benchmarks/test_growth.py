@@ -87,3 +87,10 @@ def test_a_plot_without_matplotlib_is_refused(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         growth.main(["--plot", "growth.png"])
     assert "uv add matplotlib" in capsys.readouterr().err
+
+
+def test_help_names_the_operations(capsys):
+    with pytest.raises(SystemExit) as left:
+        growth.main(["--help"])
+    assert left.value.code == 0
+    assert "compact_by_mask, 90 %" in " ".join(capsys.readouterr().out.split())
