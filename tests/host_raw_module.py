@@ -145,7 +145,7 @@ def _compiled(code: str, options: tuple[str, ...], name: str) -> ctypes.CDLL:
         text = folder / f"{key}-{os.getpid()}.cpp"
         text.write_text(source)
         partial = text.with_suffix(".so")
-        flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-ffp-contract=off"]
+        flags = ["-std=c++17", "-shared", "-fPIC", "-w", "-ffp-contract=off"]
         subprocess.run([compiler, *flags, *includes, str(text), "-o", str(partial)], check=True)
         partial.replace(library)
         text.unlink()
