@@ -143,6 +143,17 @@ class TestIntegers:
     def test_an_empty_list_is_one_of_integers(self, empty):
         assert _gate.as_integer_array(empty, function="f", argument="keys").dtype == np.int64
 
+    @pytest.mark.parametrize("numbers", [[2**63, 1], [1, 2**64 - 1], [2**63, 2**63], [[2**63, 0], [3, 4]]])
+    def test_large_integers_of_a_list_keep_their_values(self, numbers):
+        result = _gate.as_integer_array(numbers, function="f", argument="keys")
+        assert result.dtype == np.uint64
+        assert result.tolist() == numbers
+
+    @pytest.mark.parametrize("value", [[True, 2], [[1, 2], [np.True_, 3]], [2**63, -1], [2**64, 0], [2**63, True]])
+    def test_lists_that_only_look_like_integers_are_refused(self, value):
+        with pytest.raises(ArgumentTypeError, match=r"f: argument 'keys' must have an integer dtype, got .*; "):
+            _gate.as_integer_array(value, function="f", argument="keys")
+
     @pytest.mark.parametrize("value", [[1.0], 2.5, [True], np.zeros(0), np.array(["a"]), [2**70], [1j], "7"])
     def test_what_is_no_integer_is_refused(self, value):
         with pytest.raises(ArgumentTypeError, match=r"f: argument 'keys' must have an integer dtype, got .*; "):

@@ -109,20 +109,51 @@ def as_integer_array(
 ) -> np.ndarray:
     """Turn an array-like of integers into a plain NumPy array of native byte order; an empty list becomes int64.
 
+    A list is taken by its entries: integers from 2**63 on make it uint64 where NumPy may give float64.
+
     Raises
     ------
     ArgumentTypeError
-        What is no integer: floating point, bool, objects (integers beyond 64 bits among them), masked and device
-        arrays.
+        What is no integer: floating point, bool (one among the integers of a list, too), objects (integers beyond 64
+        bits among them), masked and device arrays.
     ArgumentError
         Ragged lists, or an unwanted number of dimensions.
     """
     array = as_host_array(value, function=function, argument=argument, dtype_kinds="biufcSUTMmVO", ndim=ndim)
+    if isinstance(value, (list, tuple)):
+        array = _integers_of_list(value, array)
     if array.dtype.kind not in "iu":
-        if array.size == 0 and isinstance(value, (list, tuple)):
-            return array.astype(np.int64)
         refuse_non_integer(value, array.dtype, function=function, argument=argument)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _integers_of_list(value: list[Any] | tuple[Any, ...], array: np.ndarray) -> np.ndarray:
+    """Read a list anew if NumPy has hidden what is in it: bools among integers, and integers from 2**63 on."""
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind in "iu":
+        return np.array([True]) if holds_bool(value) else array
+    if array.dtype.kind in "fO":
+        objects = np.array(value, dtype=object)
+        if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in objects.flat):
+            try:
+                return objects.astype(np.uint64 if min(objects.flat) >= 0 else np.int64)
+            except OverflowError:
+                return objects
+    return array
+
+
+def holds_bool(values: Any) -> bool:
+    """Tell whether there is a bool in a (nested) list that NumPy makes an integer array of."""
+    kinds = set(map(type, values))
+    if bool in kinds or np.bool_ in kinds:
+        return True
+    if kinds <= {int}:
+        return False
+    return any(
+        item.dtype.kind == "b" if isinstance(item, np.ndarray) else isinstance(item, (list, tuple)) and holds_bool(item)
+        for item in values
+    )
 
 
 def refuse_non_integer(value: Any, dtype: Any, *, function: str, argument: str) -> NoReturn:

@@ -320,27 +320,13 @@ def _integers_of_list(value: list[Any] | tuple[Any, ...], array: np.ndarray) -> 
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind in "iu":
-        return np.array([True]) if _holds_bool(value) else array
+        return np.array([True]) if _gate.holds_bool(value) else array
     if array.dtype.kind in "fO":  # of floating point also if both negative integers and ones above 2^63 occur
         objects = np.array(value, dtype=object)
         if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in objects.flat):
             wrapped = [int(item) & _MASK for item in objects.flat]
             return np.array(wrapped, np.uint64).reshape(objects.shape)
     return array
-
-
-def _holds_bool(values: Any) -> bool:
-    kinds = set(map(type, values))
-    if bool in kinds or np.bool_ in kinds:
-        return True
-    if kinds <= {int}:
-        return False
-    return any(
-        item.dtype.kind == "b"
-        if isinstance(item, np.ndarray)
-        else isinstance(item, (list, tuple)) and _holds_bool(item)
-        for item in values
-    )
 
 
 def _common_shape(operands: Mapping[str, Operand], function: str) -> tuple[int, ...]:
