@@ -42,6 +42,14 @@ def test_additions_are_those_of_a_loop(index, dtype, index_dtype, tail, form) ->
     np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("value", [2**70, True, 3, 2.5, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_python_numbers_take_the_dtype_of_the_array(value, dtype) -> None:
+    out = np.zeros(3, dtype)
+    scatter_add(out, [1, -1], value)
+    np.testing.assert_array_equal(out, np.array([0, value, value], dtype))
+
+
 @both_paths
 @given(
     shape=st.sampled_from(((), (1,), (5,), (2, 3), (0,))),
@@ -135,6 +143,12 @@ def test_values_are_cast_to_the_array_as_numpy_allows() -> None:
             ArgumentError,
             "'values' is -1, which dtype uint8 of argument 'out' can't hold",
         ),
+        (np.zeros(3, int), [0], 2**70, ArgumentError, "which dtype int64 of argument 'out' can't hold"),
+        (np.zeros(3), [0], 10**400, ArgumentError, "which dtype float64 of argument 'out' can't hold"),
+        (np.zeros(3, "f2"), [0], 10**6, ArgumentError, "which dtype float16 of argument 'out' can't hold"),
+        (np.zeros(3, "f4"), [0], 1e39, ArgumentError, "which dtype float32 of argument 'out' can't hold"),
+        (np.zeros(3, "c8"), [0], 1e39, ArgumentError, "which dtype complex64 of argument 'out' can't hold"),
+        (np.zeros(3, "c8"), [0], 1e39j, ArgumentError, "which dtype complex64 of argument 'out' can't hold"),
         (np.zeros(3), [0], ["a"], ArgumentTypeError, "'values' has dtype"),
         (
             np.zeros(3, bool),

@@ -539,6 +539,8 @@ def test_a_cell_out_of_range_is_named(dtype, bad, n):
         (([[0]], 2), ArgumentError, "argument 'cells' must be 1D"),
         (([0], -1), ArgumentError, "argument 'n_cells' must be non-negative, got -1"),
         (([0], 1.0), ArgumentTypeError, "argument 'n_cells' must be an integer"),
+        (([0], True), ArgumentTypeError, "argument 'n_cells' must be an integer"),
+        (([0], 2**63), ArgumentError, "argument 'n_cells' must be below 2**63"),
         (([0], 0), ArgumentError, "argument 'cells' must lie in [0, 0), got 0 at index 0"),
         (
             ([0, 1], 2, [1, 2, 3]),

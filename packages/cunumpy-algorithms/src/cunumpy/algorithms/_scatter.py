@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -115,12 +116,16 @@ def _values(values: Any, out: Any, shape: tuple[int, ...], backend: str) -> Any:
     if backend == "cupy" and _arrays.is_device_array(values):
         array = values
     elif isinstance(values, (int, float, complex)) and not isinstance(values, np.generic):
+        kinds = {bool: "b", int: "i", float: "f", complex: "c"}  # a Python number takes the dtype of the array
+        kind = next(kind for of, kind in kinds.items() if isinstance(values, of))
         order = "biufc"
-        kind = np.asarray(values).dtype.kind
-        if order.index(kind if kind not in "iu" else "i") > order.index(dtype.kind):
-            _refuse_values(np.asarray(values).dtype, dtype)
+        if order.index(kind) > order.index(dtype.kind):
+            _refuse_values(np.dtype(type(values)), dtype)
         try:
-            array = np.asarray(dtype.type(values))  # a Python number takes the dtype of the array
+            with np.errstate(over="ignore"):
+                array = np.asarray(dtype.type(values))
+            if np.isinf(array) and not (kind in "fc" and cmath.isinf(values)):
+                raise OverflowError
         except OverflowError:
             raise ArgumentError(
                 f"{_FUNCTION}: argument 'values' is {values}, which dtype {dtype} of argument 'out' can't hold."

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cunumpy import _gate
 from cunumpy.algorithms import _host
+from cunumpy.algorithms._arguments import count_of
 from cunumpy.algorithms._entries import as_axis, as_outputs, axis_of, backend_of, name_of, plain
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
@@ -167,7 +167,7 @@ def sort_by_cell(
     """
     function = "sort_by_cell"
     backend = backend_of(function, "cells", cells, arrays, **_numbered("out", out))
-    count = _as_count(n_cells)
+    count = count_of(n_cells, function, "n_cells")
     if backend == "cupy":
         from cunumpy.algorithms import _device_sort
 
@@ -225,18 +225,6 @@ def _as_keys(keys: Any) -> np.ndarray:
         array = _gate.as_host_array(keys, function="sort_by_key", argument="keys")
     _check_1d(array, "sort_by_key", "keys")
     return array
-
-
-def _as_count(n_cells: Any) -> int:
-    try:
-        count = operator.index(n_cells)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"sort_by_cell: argument 'n_cells' must be an integer, got {_gate.describe(n_cells)}."
-        ) from None
-    if count < 0:
-        raise ArgumentError(f"sort_by_cell: argument 'n_cells' must be non-negative, got {count}.")
-    return count
 
 
 def _as_payload(arrays: tuple[Any, ...], function: str) -> list[np.ndarray]:
