@@ -473,6 +473,13 @@ def test_numbers_as_parameters(path, dtype) -> None:
     np.testing.assert_array_equal(PhiloxGenerator(5).normal(0.3, 0.7, 99, dtype=dtype), three + seven * normal)
 
 
+@pytest.mark.parametrize("scale", [1.7e308, [1.7e308], math.inf, [math.inf]])
+def test_what_overflows_is_infinite_without_a_warning(path, scale) -> None:
+    drawn = PhiloxGenerator(1).exponential(scale, 1000)
+    assert np.isinf(drawn).any()
+    assert (drawn > 0).all()
+
+
 def test_parameters_of_other_shapes_are_refused() -> None:
     generator = PhiloxGenerator(1)
     with pytest.raises(ArgumentError, match=r"arguments 'loc' and 'scale' have shapes \(2,\) and \(3,\), which do not"):
@@ -513,6 +520,11 @@ def test_parameters_of_other_shapes_are_refused() -> None:
         (lambda g: g.integers([0], 2**64 + 1, dtype=np.uint64), "goes beyond dtype uint64"),
         (lambda g: g.integers([-1], 5, dtype=np.uint64), "goes beyond"),
         (lambda g: g.integers(np.uint64([2**63]), 2**63, endpoint=True), "goes beyond dtype int64"),
+        (lambda g: g.random(2**62), "random: argument 'size' is more than an array can hold"),
+        (lambda g: g.normal(size=(2**40, 2**40)), "normal: argument 'size' is more than an array can hold"),
+        (lambda g: g.integers(3, size=(1,) * 70), "integers: argument 'size' is more than an array can hold"),
+        (lambda g: g.permutation(2**62), f"permutation: an order of {2**62} entries is more than an array can hold"),
+        (lambda g: g.choice(2**62, 2, replace=False), "choice: an order of .* entries is more than an array can hold"),
         (lambda g: g.integers(3, dtype=bool), "goes beyond dtype bool, which holds 0 to 1"),
     ],
 )
@@ -605,6 +617,8 @@ def test_permutations_of_arrays() -> None:
     ("arguments", "error", "text"),
     [
         ((-1,), ArgumentError, "must not be negative, got -1"),
+        ((2**63 + 1,), ArgumentError, r"must be at most 2\^63, because results are int64"),
+        ((2**70,), ArgumentError, r"must be at most 2\^63, because results are int64"),
         ((1.5,), ArgumentError, "must be an integer or have at least one dimension, got float"),
         ((True,), ArgumentTypeError, "must be an integer, got True"),
         ((None,), ArgumentTypeError, "is None, which is not an array"),
@@ -618,6 +632,12 @@ def test_bad_populations_are_refused(name, arguments, error, text) -> None:
     with pytest.raises(ArgumentError, match=r"argument 'axis' is 1, but argument '.' has 1 dimension"):
         getattr(generator, name)([1, 2], axis=1)
     assert generator.position == 0
+
+
+def test_the_largest_population(path) -> None:
+    drawn = PhiloxGenerator(5).choice(2**63, 1000)
+    np.testing.assert_array_equal(drawn, PhiloxGenerator(5).integers(0, 2**63, 1000))
+    assert drawn.min() >= 0
 
 
 def test_choices_with_replacement(path) -> None:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 POSITIONS = 2**56
 """Blocks of a stream: the 8 bits above belong to the second tries of bounded integers."""
 
+_MOST = 2**59
+"""Numbers of 8 bytes: no array can hold twice as many."""
+
 _LARGEST = {np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float64, np.float32)}
 
 
@@ -471,10 +474,11 @@ class PhiloxGenerator:
             number(loc) if whole_loc and whole_scale else number(0),
             number(scale) if whole_scale else number(1),
         )
-        if not whole_scale:
-            out *= scale.astype(out.dtype)
         if not (whole_loc and whole_scale):
-            out += number(loc) if whole_loc else loc.astype(out.dtype)
+            with np.errstate(over="ignore", invalid="ignore"):  # infinite without a warning, as in the fill
+                if not whole_scale:
+                    out *= scale.astype(out.dtype)
+                out += number(loc) if whole_loc else loc.astype(out.dtype)
         return draw.result(out)
 
     # --- integers -----------------------------------------------------------------------------------------------------
@@ -693,6 +697,8 @@ class PhiloxGenerator:
         return index if array is None else array.take(index, axis=axis)
 
     def _order(self, backend: BackendType, count: int, function: str) -> Any:
+        if count > _MOST:
+            raise ArgumentError(f"{function}: an order of {count} entries is more than an array can hold.")
         xp = _module(backend)
         keys = xp.empty(count, np.uint64)
         position = self._take(-(-count // 2), function)
@@ -872,6 +878,8 @@ def _shape(function: str, size: Any) -> tuple[int, ...]:
     shape = tuple(_integer(entry, function, "size") for entry in entries)
     if any(entry < 0 for entry in shape):
         raise ArgumentError(f"{function}: argument 'size' must not be negative, got {size}.")
+    if len(shape) > 64 or math.prod(shape) > _MOST:
+        raise ArgumentError(f"{function}: argument 'size' is more than an array can hold, got {size}; draw in parts.")
     return shape
 
 
@@ -990,6 +998,10 @@ def _population(function: str, argument: str, value: Any, axis: int, p: Any = No
         count = _integer(value, function, argument)
         if count < 0:
             raise ArgumentError(f"{function}: argument {argument!r} must not be negative, got {count}.")
+        if count > 2**63:
+            raise ArgumentError(
+                f"{function}: argument {argument!r} must be at most 2^63, because results are int64, got {count}."
+            )
         return _backend_of(function, p=p), None, count
     backend = _backend_of(function, **{argument: value}, p=p)
     array = value

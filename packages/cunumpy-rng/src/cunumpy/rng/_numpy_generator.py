@@ -125,10 +125,11 @@ def _uniform_numbers(out: np.ndarray, seed: int, stream: int, position: int) -> 
 
 
 def _write(part: np.ndarray, numbers: np.ndarray, loc: Any, scale: Any) -> None:
-    if scale != 1:
-        numbers *= scale
-    if loc != 0:
-        numbers += loc
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite without a warning, as in C
+        if scale != 1:
+            numbers *= scale
+        if loc != 0:
+            numbers += loc
     _interleave(part, numbers)
 
 
