@@ -73,7 +73,10 @@ def test_a_file_that_is_no_library_is_refused(package, tmp_path):
 def test_none_built(package):
     found = HostLibrary("some.package")
     assert found.library is None
-    assert found.status.startswith("the NumPy path; no native library: none was built, because there was no C++ comp")
+    assert found.status.startswith(
+        "the NumPy path; no native library: none was built: when the package was, there was "
+    )
+    assert found.status.endswith("uv sync --reinstall-package some-package, or uv add --reinstall some-package")
 
 
 def test_it_can_be_left_out(package, monkeypatch):

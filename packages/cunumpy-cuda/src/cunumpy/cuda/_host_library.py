@@ -60,7 +60,10 @@ class HostLibrary:
         folder = os.path.dirname(os.path.abspath(str(sys.modules[self.package].__file__)))
         path = os.path.join(folder, f"_{self.package.replace('.', '_')}{_SUFFIX}")
         if not os.path.exists(path):
-            return "none was built, because there was no C++ compiler or CUNUMPY_NO_NATIVE was set"
+            return (
+                "none was built: when the package was, there was no C++ compiler, or it failed, or CUNUMPY_NO_NATIVE was "
+                f"set; {_rebuild(self.package)}"
+            )
         try:
             library = ctypes.CDLL(path)
             library.cunumpy_headers.restype = ctypes.c_char_p
@@ -83,10 +86,9 @@ class HostLibrary:
 
     def _refuse(self, problem: str) -> str:
         if not _environment.read("CUNUMPY_REQUIRE_NATIVE"):  # else it becomes an error
-            distribution = self.package.replace(".", "-")
             _call_sites.warn(
-                f"{self.package}: the native library is not used, NumPy does its work more slowly: {problem}. Build it "
-                f"again: uv sync --reinstall-package {distribution}, or uv add --reinstall {distribution}",
+                f"{self.package}: the native library is not used, NumPy does its work more slowly: {problem}; "
+                f"{_rebuild(self.package)}",
                 InstallationWarning,
             )
         return problem
@@ -101,6 +103,11 @@ class HostLibrary:
 
 #: The libraries of the packages that were imported.
 HOST_LIBRARIES: dict[str, HostLibrary] = {}
+
+
+def _rebuild(package: str) -> str:
+    distribution = package.replace(".", "-")
+    return f"build it again: uv sync --reinstall-package {distribution}, or uv add --reinstall {distribution}"
 
 
 def address(array: np.ndarray) -> int:
