@@ -559,6 +559,7 @@ def _result(
             return keys, np.empty(shape, dtype)
         import cupy
 
+        check_devices(function, keys=keys.array)
         return keys, cupy.empty(shape, dtype=dtype)
     _gate.check_output(
         out, shape=shape, dtype=dtype, backend=keys.backend, function=function, inputs={"keys": keys.array, **inputs}
