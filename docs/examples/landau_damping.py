@@ -97,16 +97,16 @@ def load_markers(setup: Setup) -> tuple[xp.Array, xp.Array]:
 
     ``quiet`` takes both from a two-dimensional sequence of low discrepancy: regular in one direction, multiples of the
     golden ratio in the other (a Kronecker sequence; H. Niederreiter, Random Number Generation and Quasi-Monte Carlo
-    Methods, SIAM 1992, chapter 3). ``random`` draws them, in groups of four with one velocity, a quarter of the
-    wavelength apart. In a group the noise of the wave itself cancels; single markers would need some fifteen times as
-    many for the same accuracy. A seed means the same markers on both backends.
+    Methods, SIAM 1992, chapter 3). ``random`` draws them, in pairs of one velocity, half a wavelength apart. In
+    a pair the noise of the wave itself cancels; single markers would need many times as many for the same accuracy. A
+    seed means the same markers on both backends.
     """
     if setup.loading == "random":
         generator = xp.rng.PhiloxGenerator(setup.seed)
-        groups = -(-setup.markers // 4)
-        quarters = xp.arange(4)[:, None] / 4
-        place = (quarters + generator.random(groups)).ravel()[: setup.markers]
-        velocities = xp.tile(generator.standard_normal(groups), 4)[: setup.markers]
+        pairs = -(-setup.markers // 2)
+        halves = xp.arange(2)[:, None] / 2
+        place = (halves + generator.random(pairs)).ravel()[: setup.markers]
+        velocities = xp.tile(generator.standard_normal(pairs), 2)[: setup.markers]
     else:
         numbers = xp.arange(setup.markers, dtype=xp.float64) + 0.5
         place = numbers / setup.markers

@@ -91,6 +91,9 @@ class SegmentPlan:
     def __init__(self, keys: Any, n_segments: int, *, check: bool = True, deterministic: bool = False) -> None:
         self._keys = _planned("SegmentPlan", keys, n_segments, check, deterministic)
 
+    def __repr__(self) -> str:
+        return f"SegmentPlan(<{self._keys.array.size} keys>, {self.n_segments})"
+
     @property
     def n_segments(self) -> int:
         """The number of segments."""

@@ -61,7 +61,7 @@ class HostLibrary:
         path = os.path.join(folder, f"_{self.package.replace('.', '_')}{_SUFFIX}")
         if not os.path.exists(path):
             return (
-                "none was built: when the package was, there was no C++ compiler, or it failed, or CUNUMPY_NO_NATIVE was "
+                "none was built: when the package was, there was no C++ compiler, it failed, or CUNUMPY_NO_NATIVE was "
                 f"set; {_rebuild(self.package)}"
             )
         try:

@@ -44,7 +44,8 @@ def stream_number(rank: int = 0, component: int = 0) -> int:
     Returns
     -------
     int
-        ``component * 2**32 + rank``: different pairs give different streams.
+        ``component * 2**32 + rank``: different pairs give different streams. Where ids of particles below 2^32 are
+        streams as well, component 0 is theirs.
 
     Raises
     ------
@@ -72,10 +73,10 @@ def stream_number(rank: int = 0, component: int = 0) -> int:
 class PhiloxGenerator:
     """A counter-based random number generator that draws equal numbers with NumPy and CuPy.
 
-    The methods are those of NumPy's ``Generator``. Where arrays are among the arguments (`out` counts), they decide
-    which backend draws; without any it is the active one. Uniform numbers, integers and permutations are equal bit for
-    bit, normal and exponential ones within 8 units in the last place. On CuPy nothing waits for the device and each
-    fill is one kernel launch; array parameters and `choice` take a few more.
+    The methods are the most used ones of NumPy's ``Generator``. Where arrays are among the arguments (`out` counts),
+    they decide which backend draws; without any it is the active one. Uniform numbers, integers and permutations are
+    equal bit for bit, normal and exponential ones within 8 units in the last place. On CuPy nothing waits for the
+    device and each fill is one kernel launch; array parameters and `choice` take a few more.
 
     Generators with the same seed and different streams are independent, as are those with different seeds. Give each
     process and each component of a program its own stream: `stream_number`, or `RandomStreams.philox`.

@@ -95,7 +95,9 @@ def philox_uniform(seed: ArrayLike, stream: ArrayLike, counter: ArrayLike, *, ou
 
     Equal arguments always give equal numbers, on host and device bit for bit, and different ones independent numbers.
     So the numbers of a particle do not depend on where, when and in which order they are drawn: take its id for the
-    stream, and count its draws with the counter.
+    stream, and count its draws with the counter. A `PhiloxGenerator` of the same seed draws from the stream that it is
+    given, 0 by default, which is then that of particle 0: use another seed beside particle ids, or a component from 1
+    up in `stream_number`.
 
     Parameters
     ----------
@@ -246,6 +248,12 @@ def philox_normal2(
     >>> z0, z1 = xp.rng.philox_normal2(42, [0, 1], 0)
     >>> z0, z1
     (array([1.23454182, 0.01598893]), array([0.61184994, 0.14129369]))
+
+    Three components for each particle and step, two counters a step:
+
+    >>> ids, step = xp.arange(1000), 7
+    >>> x, y = xp.rng.philox_normal2(42, ids, 2 * step)
+    >>> z = xp.rng.philox_normal(42, ids, 2 * step + 1)
     """
     return _draw_pair("philox_normal2", seed, stream, counter, out)
 
