@@ -566,3 +566,9 @@ def test_numpy_sorts_cells_alike(n, n_cells, seed):
         assert module.sort_cells(cells, n_cells, order, offsets)
         results.append((offsets.tolist(), order.tolist()))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("keys", [np.arange(3), [0, 1, 2]], ids=["array", "list"])
+def test_an_axis_that_is_none_is_refused_without_arrays_too(keys):
+    with pytest.raises(ArgumentTypeError, match=r"sort_by_key: argument 'axis' must be an integer"):
+        sort_by_key(keys, axis="x")

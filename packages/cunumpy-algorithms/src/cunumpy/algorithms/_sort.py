@@ -83,7 +83,8 @@ def sort_by_key(
            [0, 1]]))
     """
     function = "sort_by_key"
-    if type(keys) is np.ndarray and not arrays and order is None and out is None and keys.ndim == 1:  # the quick way
+    quick = type(keys) is np.ndarray and not arrays and order is None and out is None and axis == 0
+    if quick and keys.ndim == 1:
         found, sorted_keys = _argsort(keys, descending, None, None)
         return sorted_keys, found
     if backend_of(function, "keys", keys, arrays, order=order, **_numbered("out", out)) == "cupy":
