@@ -5,6 +5,7 @@ works as it does with NumPy::
 
     CuNumpyError
     ├── ArgumentError             ValueError      an argument has a wrong value, shape or dtype
+    │   ├── ArgumentRangeError    OverflowError   a number that the type it is for can't hold
     │   └── SettingError          ValueError      an environment variable has a value that means nothing
     ├── ArgumentTypeError         TypeError       an argument has a wrong type
     │   └── MixedBackendError     TypeError       NumPy and CuPy arrays in one call
@@ -27,6 +28,7 @@ from typing import Any
 
 __all__ = [
     "ArgumentError",
+    "ArgumentRangeError",
     "ArgumentTypeError",
     "BackendFallbackWarning",
     "BackendUnavailableError",
@@ -65,6 +67,10 @@ class CuNumpyError(Exception):
 
 class ArgumentError(CuNumpyError, ValueError):
     """An argument has a value, shape or dtype that the function can't use."""
+
+
+class ArgumentRangeError(ArgumentError, OverflowError):
+    """A number is outside the range of the type that it is for."""
 
 
 class SettingError(ArgumentError):
