@@ -109,7 +109,9 @@ class CudaParameter(NamedTuple):
             return 8
         if self.struct is None and (scalar := scalar_type(self.ctype)) is not None:
             return scalar.alignment
-        return 1 if self.dtype is None else self.dtype.base.alignment
+        numpy_alignment = 1 if self.dtype is None else self.dtype.base.alignment
+        # A CudaStruct knows of members that a device aligns more strictly than NumPy does.
+        return int(getattr(self.struct, "alignment", numpy_alignment))
 
 
 # Arguments that the public functions have in common

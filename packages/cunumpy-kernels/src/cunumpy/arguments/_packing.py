@@ -212,8 +212,8 @@ def _out_of_range(value: Any, where: str, parameter: CudaParameter, low: Any, hi
     wider = {"i": "long long", "u": "unsigned long long"}.get(parameter.dtype.base.kind if parameter.dtype else "")
     shown = value if len(repr(value)) < 60 else f"a number of {value.bit_length()} bits"
     return ArgumentRangeError(
-        f"{where} of type '{field_type(parameter)}' can't hold {shown}, it takes {low} to {high}; pass a smaller "
-        f"number, or declare it {wider or 'double'}."
+        f"{where} of type '{field_type(parameter)}' can't hold {shown}, it takes {low} to {high}; pass a number in "
+        f"this range, or declare it {wider or 'double'}."
     )
 
 
@@ -284,8 +284,8 @@ def _exact(dtype: np.dtype[Any], parameter: CudaParameter) -> Callable[[int, str
             raise _out_of_range(value, where, parameter, limits.min, limits.max) from None
         if number != value:
             raise ArgumentError(
-                f"{where} of type '{field_type(parameter)}' can't hold {value} exactly, the next number is {number:.0f}; "
-                "pass float(value) where rounding is meant, or declare it an integer type."
+                f"{where} of type '{field_type(parameter)}' can't hold {value} exactly, the next number is "
+                f"{number:.0f}; pass float(value) where rounding is meant, or declare it an integer type."
             )
         return number
 
