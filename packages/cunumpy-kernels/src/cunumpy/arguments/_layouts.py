@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cunumpy import _backend
 from cunumpy._gate import describe
 from cunumpy.cuda import check_cuda, cuda_include_dir
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,12 +64,17 @@ def _preamble(struct: CudaStruct, include: str | None, *, stand_in: bool) -> str
     return "".join(f"{line}\n" for line in lines) + ("\n" if lines else "") + declared
 
 
-def _quantities(struct: CudaStruct) -> dict[str, str]:
+# NVRTC has no offsetof. What stands here in its place is no constant expression for it, and __INTADDR__ is one.
+_OFFSET = "(unsigned long long)&(({struct}*)0)->{field}"
+_CONSTANT_OFFSET = "__INTADDR__(&(({struct}*)0)->{field})"
+
+
+def _quantities(struct: CudaStruct, offset: str = _OFFSET) -> dict[str, str]:
     """Return the name of each quantity, and the expression for it."""
     return {
         "sizeof": f"sizeof({struct.name})",
         "alignof": f"alignof({struct.name})",
-        **{field.name: f"__builtin_offsetof({struct.name}, {field.name})" for field in struct.fields},
+        **{field.name: offset.format(struct=struct.name, field=field.name) for field in struct.fields},
     }
 
 
@@ -123,7 +128,10 @@ def _of_device(
 ) -> dict[str, int]:
     from cunumpy import to_numpy
 
-    cupy = _backend.require_cupy("CudaStruct.verify_layout")
+    try:
+        cupy = _backend.require_cupy("CudaStruct.verify_layout")
+    except MissingPackageError as error:
+        raise BackendUnavailableError(f"{error} The compiler alone is asked with gpu=False.") from None
     source = layout_source(struct, include)
     folders = [f"-I{folder}" for folder in [*include_dirs, cuda_include_dir()]]
     kernel = cupy.RawModule(code=source, options=("-std=c++14", *options, *folders)).get_function(
@@ -139,12 +147,13 @@ def _of_compiler(
     struct: CudaStruct, include: str | None, include_dirs: list[str | Path], options: list[str]
 ) -> dict[str, int]:
     # The compiler writes the value of a template argument into the kernel's name.
-    quantities = _quantities(struct)
+    quantities = _quantities(struct, _CONSTANT_OFFSET)
     source = (
         f"{_preamble(struct, include, stand_in=True)}\n"
+        f"constexpr unsigned long long cunumpy_values[] = {{{', '.join(quantities.values())}}};\n"
         "template <unsigned long long value> __global__ void cunumpy_layout() {}\n"
     )
-    expressions = [f"cunumpy_layout<{text}>" for text in quantities.values()]
+    expressions = [f"cunumpy_layout<cunumpy_values[{index}]>" for index in range(len(quantities))]
     report = check_cuda(
         source, archs=["sm_80"], options=options, include_dirs=include_dirs, name_expressions=expressions
     )

@@ -184,7 +184,7 @@ def _refuse(value: Any, where: str, parameter: CudaParameter) -> ArgumentTypeErr
             if _is_device(value)
             else "pass a number, array.item() for an array of one element"
         )
-    elif isinstance(value, (np.generic, int, float, complex)):
+    elif isinstance(value, (np.number, np.bool_, int, float, complex)):
         remedy = _conversion(value, parameter)
     else:
         remedy = "pass a number"
@@ -356,7 +356,7 @@ def _vector(parameter: CudaParameter, components: list[Check]) -> Check:
             )
         found: list[Any] = []
         for name, component, one in zip(names, components, value, strict=True):
-            found += component(one, f"{where}.{name}")
+            found += component(one, f"component {name!r} of {where}")
         return tuple(found)
 
     return check
@@ -369,26 +369,27 @@ def _length_of(value: Any) -> str:
 def _fixed_array(parameter: CudaParameter, element: Packer) -> Check:
     dtype = parameter.dtype
     shape = () if dtype is None else dtype.shape
-    # A tuple is one vector or struct there, and a row of the array elsewhere.
+    shown = field_type(parameter)
     single = parameter.struct is not None or (dtype is not None and dtype.base.names is not None)
 
-    def rows(value: Any, axis: int, where: str) -> Numbers:
+    def rows(value: Any, axis: int, place: str, where: str) -> Numbers:
         if axis == len(shape):
-            return element.check(value, where)
+            return element.check(value, f"entry {place} of {where}")
         is_row = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == len(shape) - axis)
         if not is_row or _gate.is_masked(value) or len(value) != shape[axis]:
             wanted = "vectors or structs" if single else "numbers"
             remedy = "; copy it explicitly, with xp.to_numpy(array)" if _is_device(value) else ""
+            called = f"entry {place} of {where}" if place else where
             raise ArgumentTypeError(
-                f"{where} of type '{field_type(parameter)}' must be a host array or list of {shape[axis]} entries with "
-                f"{wanted} in {len(shape) - axis} dimension(s), got {_gate.describe(value)}{_length_of(value)}{remedy}."
+                f"{called} of type '{shown}' must be a host array or list of {shape[axis]} entries with {wanted} in "
+                f"{len(shape) - axis} dimension(s), got {_gate.describe(value)}{_length_of(value)}{remedy}."
             )
         found: list[Any] = []
         for index, one in enumerate(value):
-            found += rows(one, axis + 1, f"{where}[{index}]")
+            found += rows(one, axis + 1, f"{place}[{index}]", where)
         return tuple(found)
 
-    return lambda value, where: rows(value, 0, where)
+    return lambda value, where: rows(value, 0, "", where)
 
 
 def _struct(parameter: CudaParameter) -> Check:

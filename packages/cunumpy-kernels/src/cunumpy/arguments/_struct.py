@@ -430,7 +430,7 @@ class CudaStruct:
         extern "C" __global__ void cunumpy_layout_Step(unsigned long long* out) {
             out[0] = sizeof(Step);
             out[1] = alignof(Step);
-            out[2] = __builtin_offsetof(Step, dt);
+            out[2] = (unsigned long long)&((Step*)0)->dt;
         }
         """
         return _layouts.layout_source(self, include)
