@@ -1007,6 +1007,23 @@ def test_an_array_that_changes_its_shape_is_noticed():
     assert one.packed["a"]["shape"].tolist() == [4, 3]
 
 
+def test_lists_and_structs_that_change_are_noticed():
+    class Holder(CudaStructArguments):
+        struct_name = "Holder"
+        fields = (("v", "double[2]"), ("w", "int2"))
+
+        def __init__(self):
+            self.v, self.w = [1, 2], [3, 4]
+
+    one = Holder()
+    first = one.packed
+    assert one.packed is first
+    one.v[0] = 5
+    assert one.packed["v"].tolist() == [5, 2]
+    one.w[1] = 6
+    assert one.packed["w"].tolist() == (3, 6)
+
+
 def test_copies_pack_their_own_arrays():
     one = particles()
     for other in (copy.copy(one), copy.deepcopy(one)):

@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 import typing
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,15 +134,12 @@ def names_of(names: str | Iterable[str], argument: str, function: str) -> set[st
     """Turn one name, or several, into a set."""
     if isinstance(names, str):
         return {names}
-    try:
-        found = set(names)
-    except TypeError:
-        found = {names}
+    found = set(names) if hasattr(names, "__iter__") else {None}
     if not all(isinstance(name, str) for name in found):
         raise ArgumentTypeError(
             f"{function}: argument {argument!r} must be a name or names of fields, got {describe(names)}."
         )
-    return found
+    return {str(name) for name in found}
 
 
 def made_contiguous(fields: Fields, contiguous: bool | str | Iterable[str], function: str) -> Fields:
@@ -183,8 +181,7 @@ def _signature(func: Callable[..., Any]) -> inspect.Signature:
         if sys.version_info < (3, 14):
             raise
         # Annotations are run only now there, and float[:] can't be.
-        import annotationlib
-
+        annotationlib = import_module("annotationlib")
         return inspect.signature(func, annotation_format=annotationlib.Format.STRING)
 
 

@@ -123,16 +123,15 @@ class CudaStructArguments(CudaArguments):
         """The struct as a `numpy.void`, packed again if a field has changed since the last time."""
         state = self.__dict__.get("_cunumpy_packed")
         if state is not None:
-            packed, struct, arrays, others = state
-            try:
-                if (
-                    struct is self.struct
-                    and struct._arrays_key(self) == arrays
-                    and all(map(operator.is_, struct._others_key(self), others))
-                ):
+            packed, key, values, shapes = state
+            if key is not None:
+                try:
+                    now = key(self)
+                except AttributeError:  # a field is gone, or no array any more
+                    return self._repack()
+                # `map` ends with the values, before the shapes.
+                if all(map(operator.is_, values, now)) and now[len(values) :] == shapes:
                     return packed  # type: ignore[no-any-return]
-            except AttributeError:  # a field is gone, or an array of another library
-                pass
         return self._repack()
 
     def _repack(self) -> np.void:
@@ -153,13 +152,8 @@ class CudaStructArguments(CudaArguments):
                 ) from error
         data = struct._pack(values)
         state = self.__dict__.get("_cunumpy_packed")
-        same = state is not None and state[1] is struct and state[0].tobytes() == data
-        packed: np.void = state[0] if state is not None and same else struct._as_void(data)
-        try:
-            keys = struct._arrays_key(self), struct._others_key(self)
-        except AttributeError:  # an array of another library: look at it each time
-            keys = None, ()
-        self.__dict__["_cunumpy_packed"] = (packed, struct, *keys)
+        packed: np.void = state[0] if state is not None and state[0].tobytes() == data else struct._as_void(data)
+        self.__dict__["_cunumpy_packed"] = (packed, *struct._state_of(values))
         return packed
 
     def __cuda_args__(self) -> tuple[Any, ...]:

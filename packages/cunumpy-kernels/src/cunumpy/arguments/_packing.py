@@ -423,6 +423,20 @@ class _DeviceArray(NamedTuple):
     read_only: bool
 
 
+_CUPY_TYPES: set[type] = set()
+"""Types that were found to be CuPy's arrays, so that the next one is known at once."""
+
+
+def _is_cupy(value: Any) -> bool:
+    kind = type(value)
+    if kind in _CUPY_TYPES:
+        return True
+    if not _arrays.is_device_array(value):
+        return False
+    _CUPY_TYPES.add(kind)
+    return True
+
+
 def _is_device(value: Any) -> bool:
     return _arrays.is_device_array(value) or _arrays.is_foreign_device_array(value)
 
@@ -438,7 +452,7 @@ def _interface(value: Any) -> dict[str, Any] | None:
 
 def _array_of(value: Any, where: str, parameter: CudaParameter) -> _DeviceArray:
     """Describe a device array of any library; refuse everything else."""
-    if _arrays.is_device_array(value):
+    if _is_cupy(value):
         return _DeviceArray(
             value.data.ptr, value.dtype, value.shape, value.strides, value.flags.c_contiguous, read_only=False
         )
@@ -559,7 +573,12 @@ def _check_device(value: Any, where: str) -> None:
 
 
 def _pointer(parameter: CudaParameter) -> Check:
+    dtype = parameter.dtype
+
     def check(value: Any, where: str) -> Numbers:
+        if type(value) in _CUPY_TYPES and (dtype is None or value.dtype == dtype) and value.flags.c_contiguous:
+            _check_device(value, where)
+            return (value.data.ptr,)
         array = _array_of(value, where, parameter)
         _check_array(array, value, where, parameter)
         return (array.address,)
@@ -568,9 +587,17 @@ def _pointer(parameter: CudaParameter) -> Check:
 
 
 def _view(parameter: CudaParameter) -> Check:
-    ndim, contiguous = parameter.view_ndim, parameter.contiguous
+    ndim, contiguous, dtype = parameter.view_ndim, parameter.contiguous, parameter.dtype
+    itemsize = 1 if dtype is None else dtype.itemsize
 
     def check(value: Any, where: str) -> Numbers:
+        if type(value) in _CUPY_TYPES and value.dtype == dtype and value.flags.c_contiguous:
+            shape = value.shape
+            if len(shape) == ndim:
+                _check_device(value, where)
+                if contiguous:
+                    return (value.data.ptr, *shape)
+                return (value.data.ptr, *shape, *[stride // itemsize for stride in value.strides])
         array = _array_of(value, where, parameter)
         if len(array.shape) != ndim:
             raise ArgumentTypeError(

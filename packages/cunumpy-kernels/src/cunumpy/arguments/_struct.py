@@ -159,7 +159,12 @@ class CudaStruct:
             for field, one in zip(self.fields, packers, strict=True)
         )
         self._names = frozenset(field.name for field in self.fields)
-        self._arrays_key, self._others_key = _key_functions(self.fields)
+        self._view_names = [field.name for field in self.fields if field.view_ndim is not None]
+        self._array_names = [field.name for field in self.fields if field.pointer] + self._view_names
+        self._others_change = any(map(_can_change, self.fields))
+        shapes = [f"{name}.shape" for name in self._view_names]
+        names = [field.name for field in self.fields]
+        self._key = operator.attrgetter(*names, *shapes) if len(names) + len(shapes) > 1 else _single(names[0])
 
     def __repr__(self) -> str:
         return f"CudaStruct({self.name!r}, {len(self.fields)} field{'s' * (len(self.fields) != 1)})"
@@ -525,9 +530,23 @@ class CudaStruct:
             numbers += check(values[name], where)
         return self._form.pack(*numbers) + self._tail
 
+    def _state_of(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return what tells whether an object with these values has to be packed again: all that `packed` looks at.
+
+        A function of the object that gives the values and the shapes of views; the values; the shapes. As long as the
+        values are the same objects and the shapes equal, nothing has changed, since the shape is all of an array that
+        can. The function is None where values may change otherwise: lists, structs, and arrays of other libraries,
+        which may move their memory.
+        """
+        is_fixed = not self._others_change and all(
+            hasattr(getattr(values[name], "data", None), "ptr") for name in self._array_names
+        )
+        if not is_fixed:
+            return None, (), ()
+        return self._key, tuple(values.values()), tuple([values[name].shape for name in self._view_names])
+
     def _as_void(self, data: bytes) -> np.void:
-        found: np.void = np.ndarray((), self.dtype, data)[()]
-        return found
+        return np.ndarray((), self.dtype, data)[()]  # type: ignore[return-value]
 
 
 def _make(
@@ -660,25 +679,14 @@ def _format(field: CudaParameter) -> np.dtype[Any]:
     return field.dtype
 
 
-def _key_functions(fields: Sequence[CudaParameter]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """Return functions of an object with the fields' values: what arrays are known by, and all other values.
-
-    Arrays are the same if address, shape, strides and dtype are; other values if they are the same objects.
-    """
-    arrays = [field.name for field in fields if field.pointer or field.view_ndim is not None]
-    others = [field.name for field in fields if not (field.pointer or field.view_ndim is not None)]
-    paths = [f"{name}.{part}" for name in arrays for part in ("data.ptr", "shape", "strides", "dtype")]
-    return _getter(paths), _getter(others)
+def _can_change(field: CudaParameter) -> bool:
+    """Tell whether a value of the field is a list, an array of the host, or a struct."""
+    is_array = field.pointer or field.view_ndim is not None
+    return not is_array and (field.struct is not None or field.dtype is None or field.dtype.kind == "V")
 
 
-def _getter(paths: list[str]) -> Callable[[Any], Any]:
-    if not paths:
-        return _nothing
-    return operator.attrgetter(*paths, paths[-1])  # one more, so that it is a tuple also for one path
-
-
-def _nothing(value: Any) -> tuple[()]:
-    return ()
+def _single(name: str) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda value: (getattr(value, name),)
 
 
 def _signature(field: CudaParameter) -> tuple[Any, ...]:
