@@ -192,7 +192,21 @@ def test_verify_layout_names_each_difference(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "ctype", ["int64_t", "std::uint8_t", "uintptr_t", "ssize_t", "ushort", "size_t", "Array2D<complex<double>>"]
+    "ctype",
+    [
+        "half",
+        "__half2",
+        "nv_bfloat16*",
+        "cuDoubleComplex",
+        "cudaTextureObject_t",
+        "int64_t",
+        "std::uint8_t",
+        "uintptr_t",
+        "ssize_t",
+        "ushort",
+        "size_t",
+        "Array2D<complex<double>>",
+    ],
 )
 def test_layout_source_defines_what_the_types_need(ctype):
     assert CudaStruct("S", [("c", "char"), ("x", ctype)]).verify_layout(gpu=False)["x"] > 0

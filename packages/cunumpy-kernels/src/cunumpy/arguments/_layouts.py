@@ -37,7 +37,18 @@ _STANDARD = {
 }
 _OTHER = {"ssize_t": "long long", "uint": "unsigned int", "ushort": "unsigned short", "ulong": "unsigned long"}
 
-_COMPLEX = "template <class T> struct alignas(2 * sizeof(T)) complex { T re, im; };"
+_STAND_INS = {
+    "complex": "template <class T> struct alignas(2 * sizeof(T)) complex { T re, im; };",
+    "cuComplex": "typedef float2 cuComplex;",
+    "cuFloatComplex": "typedef float2 cuFloatComplex;",
+    "cuDoubleComplex": "typedef double2 cuDoubleComplex;",
+    **{name: f"struct alignas(2) {name} {{ unsigned short bits; }};" for name in ("half", "__half")},
+    **{name: f"struct alignas(2) {name} {{ unsigned short bits; }};" for name in ("nv_bfloat16", "__nv_bfloat16")},
+    **{name: f"struct alignas(4) {name} {{ unsigned short x, y; }};" for name in ("half2", "__half2")},
+    "cudaTextureObject_t": "typedef unsigned long long cudaTextureObject_t;",
+    "cudaSurfaceObject_t": "typedef unsigned long long cudaSurfaceObject_t;",
+}
+"""The same types for NVRTC alone, which comes without these headers; sizes and alignments as there."""
 
 
 def _preamble(struct: CudaStruct, include: str | None, *, stand_in: bool) -> str:
@@ -54,7 +65,7 @@ def _preamble(struct: CudaStruct, include: str | None, *, stand_in: bool) -> str
     words = dict.fromkeys(re.findall(r"\w+", ctypes))
     lines = ['#include "cunumpy/array_view.cuh"'] if any(one.has_views for one in structs) else []
     for word in words:
-        line = _COMPLEX if stand_in and word == "complex" else _HEADERS.get(word)
+        line = (_STAND_INS if stand_in else _HEADERS).get(word)
         if word in _STANDARD or word in _OTHER:
             line = f"typedef {_STANDARD.get(word) or _OTHER[word]} {word};"
         if line is not None and line not in lines:

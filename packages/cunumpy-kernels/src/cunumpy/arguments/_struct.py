@@ -460,8 +460,9 @@ class CudaStruct:
             More options of the compiler.
         gpu : bool, default: True
             Compile `layout_source` with CuPy, and run it on the current device. With False the compiler NVRTC is asked
-            alone, by `cunumpy.cuda.check_cuda`, which needs neither CuPy nor a GPU; ``complex<T>`` is then a struct
-            that is aligned to its size, unless `include` brings one.
+            alone, by `cunumpy.cuda.check_cuda`, which needs neither CuPy nor a GPU. It comes without the headers of
+            ``complex<T>``, ``__half`` and the like: unless `include` brings them, types of their size and alignment
+            take their places.
 
         Returns
         -------
