@@ -261,7 +261,7 @@ def test_definitions_that_are_refused(name, fields, message):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("fields", ["int x", 3, [("x",)], ["xy"], [("x", 3)], [(3, "int")]])
+@pytest.mark.parametrize("fields", ["int x", 3, {"x": "int"}, [("x",)], ["xy"], [("x", 3)], [(3, "int")]])
 def test_fields_of_other_types(fields):
     with pytest.raises(ArgumentTypeError, match="CudaStruct"):
         CudaStruct("S", fields)

@@ -615,14 +615,13 @@ def _shown(value: Any) -> str:
 
 
 def _read_fields(fields: object, structs: list[CudaStruct], function: str) -> Iterable[CudaParameter]:
-    pairs = list(fields.items()) if hasattr(fields, "items") else fields
-    if isinstance(pairs, str) or not hasattr(pairs, "__iter__"):
+    if isinstance(fields, str) or not hasattr(fields, "__iter__"):
         raise ArgumentTypeError(
             f"{function}: argument 'fields' must be pairs of a name and a C type, such as [('n', 'int')], got "
             f"{describe(fields)}."
         )
     names: set[str] = set()
-    for pair in pairs:
+    for pair in fields:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], str):
             raise ArgumentTypeError(
                 f"{function}: argument 'fields' must be pairs of a name and a C type, such as [('n', 'int')]; it holds "
