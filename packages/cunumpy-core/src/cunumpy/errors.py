@@ -12,6 +12,7 @@ works as it does with NumPy::
     ├── BackendUnavailableError   RuntimeError    a backend was asked for strictly and can't be used
     ├── CommunicationError        RuntimeError    arrays that can't go through MPI as things stand
     ├── CompileError              RuntimeError    code that a compiler refuses
+    ├── KernelError               RuntimeError    a kernel failed on the device, or wrote NaN or infinity
     ├── MissingNameError          AttributeError  a name that the active backend, or the installation, lacks
     ├── MissingPackageError       ImportError     a package that has to be added first
     ├── ScopeError                RuntimeError    a backend scope was left out of order
@@ -37,6 +38,7 @@ __all__ = [
     "CuNumpyError",
     "CuNumpyWarning",
     "InstallationWarning",
+    "KernelError",
     "MissingNameError",
     "MissingPackageError",
     "MixedBackendError",
@@ -106,6 +108,10 @@ class CompileError(CuNumpyError, RuntimeError):
 
     messages: tuple[Any, ...] = ()
     log: str = ""
+
+
+class KernelError(CuNumpyError, RuntimeError):
+    """A kernel failed on the device, or wrote NaN or infinity where that is checked."""
 
 
 class MissingNameError(CuNumpyError, AttributeError):

@@ -1,0 +1,196 @@
+"""Compiled kernels: one for each device and set of options, with the limits that its launches have to keep."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cunumpy.cuda import cuda_include_dir, include_hash, resolve_includes
+from cunumpy.cuda._nvrtc import _messages
+from cunumpy.errors import ArgumentError, CompileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+    Launch = tuple[tuple[int, ...], tuple[int, ...], int]
+
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which a file's time of change tells it from its next version: file systems count in steps."""
+
+_device_limits: dict[int, DeviceLimits] = {}
+
+
+_device_count: int | None = None
+"""How many devices this process has, once CuPy is there to be asked: CUDA never changes it."""
+
+
+def several_devices() -> bool:
+    """Tell whether there is more than one device that an array could be on."""
+    return _device_count != 1
+
+
+def current_device() -> int | None:
+    """Return the current device; None where CuPy is not loaded or has no device."""
+    global _device_count
+    if _device_count == 1:
+        return 0
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return None
+    try:
+        if _device_count is None:
+            _device_count = int(cupy.cuda.runtime.getDeviceCount())
+        device: int = cupy.cuda.runtime.getDevice()
+    except Exception:  # no driver, or CuPy is still being imported
+        return None
+    return device
+
+
+class DeviceLimits:
+    """What launches on one device have to keep to; the device is asked once in a process."""
+
+    def __init__(self, cupy: ModuleType, device: int) -> None:
+        properties = cupy.cuda.runtime.getDeviceProperties(device)
+        name = properties["name"]
+        self.device = device
+        self.name = name.decode() if isinstance(name, bytes) else str(name)
+        self.threads = int(properties["maxThreadsPerBlock"])
+        self.block = tuple(map(int, properties["maxThreadsDim"]))
+        self.grid = tuple(map(int, properties["maxGridSize"]))
+        self.shared = max(int(properties["sharedMemPerBlock"]), int(properties.get("sharedMemPerBlockOptin", 0)))
+
+
+def device_limits(cupy: ModuleType, device: int) -> DeviceLimits:
+    """Return the limits of a device."""
+    found = _device_limits.get(device)
+    if found is None:
+        found = _device_limits[device] = DeviceLimits(cupy, device)
+    return found
+
+
+class Build:
+    """A compiled kernel on one device.
+
+    Parameters
+    ----------
+    kernel : cupy.RawKernel
+    options : tuple of str
+        What it was compiled with.
+    limits : DeviceLimits
+        Of its device.
+    owner : str
+        For error messages.
+    """
+
+    __slots__ = ("allowance", "checked", "kernel", "launch", "limits", "options", "owner", "static", "threads")
+
+    def __init__(self, kernel: Any, options: tuple[str, ...], limits: DeviceLimits, owner: str) -> None:
+        attributes = kernel.attributes
+        self.kernel, self.options, self.limits, self.owner = kernel, options, limits, owner
+        # The function of this device, without the look-up that the kernel makes at each launch.
+        self.launch = getattr(kernel, "kernel", kernel)
+        self.static = int(attributes["shared_size_bytes"])
+        self.threads = min(limits.threads, int(attributes["max_threads_per_block"]))
+        self.allowance = int(attributes["max_dynamic_shared_size_bytes"])
+        self.checked: Launch | None = None
+        """The last launch that was found to be possible."""
+
+    def check(self, launch: Launch) -> None:
+        """Raise `ArgumentError` for a launch that the device would refuse; make room for its shared memory."""
+        grid, block, shared = launch
+        limits = self.limits
+        for what, sizes, most in (("block", block, limits.block), ("grid", grid, limits.grid)):
+            for axis, size, limit in zip("xyz", sizes, most, strict=False):
+                if size > limit:
+                    self._refuse(f"{what} {sizes} has {size} along {axis}, the device takes {limit}")
+        threads = math.prod(block)
+        if threads > self.threads:
+            cause = "its registers" if threads <= limits.threads else "the device"
+            self._refuse(f"block {block} has {threads} threads, and {cause} allow(s) {self.threads} for this kernel")
+        if self.static + shared > limits.shared:
+            self._refuse(
+                f"{self.static} bytes of static and {shared} of dynamic shared memory are more than the "
+                f"{limits.shared} that a block can have"
+            )
+        if shared > self.allowance:
+            self.kernel.max_dynamic_shared_size_bytes = shared
+            self.allowance = shared
+        self.checked = launch
+
+    def _refuse(self, problem: str) -> None:
+        raise ArgumentError(
+            f"{self.owner}: {problem} (device {self.limits.device}, {self.limits.name}); nothing was launched."
+        )
+
+
+def compile_kernel(
+    cupy: ModuleType, source: str, expression: str, options: tuple[str, ...], log_stream: Any, owner: str
+) -> Any:
+    """Compile for the current device; templates and names in namespaces go through the compiler's name expressions."""
+    try:
+        if "<" in expression or "::" in expression:
+            module = cupy.RawModule(code=source, options=options, name_expressions=(expression,))
+            module.compile(log_stream=log_stream)
+            return module.get_function(expression)
+        kernel = cupy.RawKernel(source, expression, options=options)
+        kernel.compile(log_stream=log_stream)
+    except Exception as error:
+        if type(error).__name__ == "CompileException":
+            log = str(error)
+            failure = CompileError(f"{owner}: does not compile with {' '.join(options)}:\n{log}")
+            failure.log, failure.messages = log, tuple(_messages(log))
+            raise failure from error
+        if "NOT_FOUND" in str(error):
+            raise CompileError(
+                f'{owner}: the compiled code has no function {expression!r}; declare it extern "C", or in a namespace '
+                "give the name with it."
+            ) from error
+        raise
+    return kernel
+
+
+class HeaderHash:
+    """The headers of a source, and the hash of what is in them; files that did not change are not read again."""
+
+    def __init__(self, source: str, include_dirs: Sequence[Path], source_dir: Path | None) -> None:
+        self._source, self._source_dir = source, source_dir
+        self._folders = list(include_dirs)
+        self._found: tuple[Any, str, tuple[Path, ...]] | None = None
+
+    def headers(self) -> tuple[Path, ...]:
+        """Return the headers, as they are found now."""
+        if "include" not in self._source and "import" not in self._source:
+            return ()
+        angles: list[str | Path] = [*self._folders, cuda_include_dir()]
+        return tuple(resolve_includes(self._source, self._folders, base_dir=self._source_dir, angle_dirs=angles))
+
+    def digest(self) -> str:
+        """Return the hash of all headers, ``""`` without any."""
+        if self._found is not None and self._found[0] == self._state(self._found[2]):
+            return self._found[1]
+        headers = self.headers()
+        state = self._state(headers)
+        digest = include_hash(headers) if headers else ""
+        newest = max((changed for changed, _ in state or ((0, 0),)), default=0)
+        settled = time.time_ns() - newest > _SETTLED and state == self._state(headers)
+        self._found = (state, digest, headers) if settled else None
+        return digest
+
+    def _state(self, headers: Sequence[Path]) -> tuple[tuple[int, int], ...] | None:
+        """Return times and sizes of the headers, and of all folders in which another one could come before them."""
+        folders = dict.fromkeys([*self._folders, *(path.parent for path in headers)])
+        if self._source_dir is not None:
+            folders[self._source_dir] = None
+        found = []
+        for path in (*headers, *folders):
+            try:
+                status = path.stat()
+            except OSError:  # a folder that is not there (yet)
+                found.append((0, -1))
+            else:
+                found.append((status.st_mtime_ns, status.st_size))
+        return tuple(found)

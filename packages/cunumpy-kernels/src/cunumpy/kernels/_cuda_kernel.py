@@ -1,0 +1,1042 @@
+"""CUDA kernels from source: their arguments checked, compiled when first launched, and launched."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from cunumpy import _backend, _transfers
+from cunumpy._arrays import is_device_array
+from cunumpy._gate import describe
+from cunumpy.cuda import DEBUG_OPTIONS, cuda_include_dir, cuda_kernel_names, get_cuda_debug, is_hip
+from cunumpy.cuda._signatures import kernel_declaration, template_argument
+from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
+from cunumpy.kernels import _checks
+from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, current_device, device_limits, several_devices
+from cunumpy.kernels._launch_shape import (
+    INFERENCES,
+    Inference,
+    block_of,
+    check_grid,
+    extents,
+    grid_for,
+    members,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cunumpy.cuda import CudaParameter
+
+    Shape = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+class CudaKernel:
+    """A CUDA kernel from C++ source, launched with checked arguments.
+
+    Making one needs neither CuPy nor a GPU: the source is parsed, and compiled when the kernel is first launched, for
+    each device and for debug mode. A launch is asynchronous, on the current stream or on `stream`, and nothing is ever
+    copied or converted for it: an argument that does not fit the declaration is an error that names the kernel, the
+    parameter and what was given.
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++ source code. Kernels that are no templates and in no namespace have to be ``extern "C"``.
+    name : str
+        The kernel in it, in a namespace as ``"space::kernel"``.
+    block_size : int or sequence of int, default: 128
+        Threads of a block, along 1 to 3 dimensions.
+    options : sequence of str, optional
+        For the compiler, such as ``"-DN=3"``.
+    include_dirs : sequence of str or Path, optional
+        Folders of headers. The shipped headers (``<cunumpy/...>``) are always found.
+    source_dir : str or Path, optional
+        The source's own folder; headers there count when it is decided whether to compile anew.
+    structs : iterable of CudaStruct, optional
+        Types of parameters that are structs.
+    template_args : sequence, optional
+        For a template, as text, dtype, bool or int.
+    check_signature : bool, default: True
+        Parse the parameters and check the arguments of each launch; without it they go to CuPy as they are.
+    debug : bool, optional
+        Compile with `cunumpy.cuda.DEBUG_OPTIONS` and wait after each launch, so that its error is raised there. By
+        default as `cunumpy.cuda.cuda_debug` says at each launch.
+    n_threads_from : callable or str, optional
+        How launches without `n_threads` and `grid` find the number of threads: ``"auto"``, the leading axes of the
+        first array argument, one for each dimension of the block; ``"first_array"``, its first axis; ``"last_axis"``,
+        its last; or a function of the tuple of arguments. With None they have to be told.
+    check_finite : bool, default: False
+        Wait after each launch and raise if an array argument holds NaN or infinity.
+
+    Raises
+    ------
+    ArgumentError
+        A block with no or too many threads, a source that can't be parsed, or no such kernel in it.
+    ArgumentTypeError
+        An argument of a wrong type.
+
+    Notes
+    -----
+    Kernels pickle and copy, without what was compiled. All methods can be called from several threads.
+
+    The checks of a launch with four arguments cost some microseconds. For loops that launch the same again and again
+    see `prepare`.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> axpy = xp.kernels.CudaKernel('''
+    ... extern "C" __global__ void axpy(double a, const double* x, double* y, int n) {
+    ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...     if (i < n) y[i] += a * x[i];
+    ... }''', "axpy")
+    >>> [parameter.name for parameter in axpy.signature]
+    ['a', 'x', 'y', 'n']
+    >>> axpy.launch_shape(1000)
+    ((8,), (128,))
+    """
+
+    def __init__(
+        self,
+        source: str,
+        name: str,
+        *,
+        block_size: int | Sequence[int] = 128,
+        options: Sequence[str] = (),
+        include_dirs: Sequence[str | Path] = (),
+        source_dir: str | Path | None = None,
+        structs: Iterable[Any] = (),
+        template_args: Sequence[Any] | None = None,
+        check_signature: bool = True,
+        debug: bool | None = None,
+        n_threads_from: Callable[[tuple[Any, ...]], Any] | str | None = "auto",
+        check_finite: bool = False,
+    ) -> None:
+        for value, argument in ((source, "source"), (name, "name")):
+            if not isinstance(value, str):
+                raise ArgumentTypeError(f"CudaKernel: argument {argument!r} must be a str, got {describe(value)}.")
+        owner = f"CudaKernel {name!r}"
+        self._name, self._source, self._owner = name, source, owner
+        self._options = _texts(options, owner, "options")
+        self._include_dirs = tuple(map(Path, _paths(include_dirs, owner, "include_dirs")))
+        self._source_dir = None if source_dir is None else Path(source_dir)
+        self._structs = tuple(structs)
+        self._template_args = None if template_args is None else _template_args(template_args, owner)
+        self._debug = None if debug is None else bool(debug)
+        self._parameters: tuple[CudaParameter, ...] | None = None
+        self._bound: int | None = None
+        if check_signature:
+            declaration = kernel_declaration(
+                source,
+                name,
+                structs=self._structs,
+                template_args=self._template_args,
+                defines=_defines(self._options),
+                function=owner,
+            )
+            self._parameters = declaration.parameters
+            self._bound = declaration.launch_bounds[0] if declaration.launch_bounds else None
+        # The bound of the declaration is checked when a launch takes this block: one may be given there.
+        self._block = block_of(block_size, owner, "block_size", None)
+        self._n_threads_from: Callable[[tuple[Any, ...]], Any] | str | None = None
+        self.n_threads_from = n_threads_from
+        self._check_finite = bool(check_finite)
+        self._start()
+
+    def _start(self) -> None:
+        """Make what is not pickled."""
+        self._builds: dict[tuple[int, bool], Build] = {}
+        self._generation = 0  # counts what is compiled, so that prepared launches see it
+        self._lock = RLock()
+        self._headers = HeaderHash(self._source, self._header_folders(), self._source_dir)
+        self._plain_block = len(self._block) == 1 and (self._bound is None or self._block[0] <= self._bound)
+        self._checks: list[_checks.Check] | None = None
+        if self._parameters is not None:
+            self._checks = [_checks.parameter_check(one, self._where(one)) for one in self._parameters]
+
+    def _where(self, parameter: CudaParameter) -> str:
+        star = "*" if parameter.pointer else ""
+        const = "const " if parameter.const and parameter.pointer else ""
+        return f"{self._owner}: argument {parameter.name!r} ({const}{parameter.ctype}{star})"
+
+    def _header_folders(self) -> list[Path]:
+        given = [Path(option[2:].strip()) for option in self._options if option.startswith("-I") and option[2:]]
+        return [*self._include_dirs, *given]
+
+    @classmethod
+    def from_file(
+        cls, path: str | Path, name: str | None = None, *, suffix: str = "_cuda.cu", **kwargs: Any
+    ) -> CudaKernel:
+        """Make a kernel of a source file; its folder is the first of `include_dirs`, and `source_dir`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, in UTF-8.
+        name : str, optional
+            The kernel; by default the file's name without `suffix`.
+        suffix : str, default: "_cuda.cu"
+            The end of the file's name.
+        **kwargs
+            As for `CudaKernel`.
+
+        Returns
+        -------
+        CudaKernel
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        ArgumentError
+            Without `name`, a file name that does not end with `suffix`.
+        """
+        file = Path(path)
+        source = file.read_text(encoding="utf-8-sig")
+        if name is None:
+            if not suffix or not file.name.endswith(suffix) or file.name == suffix:
+                raise ArgumentError(
+                    f"CudaKernel.from_file: the name of {str(file)!r} does not end with {suffix!r}, so it does not "
+                    "tell the kernel's; pass name=, or suffix=."
+                )
+            name = file.name.removesuffix(suffix)
+        return cls._of_file(file, source, name, kwargs)
+
+    @classmethod
+    def all_from_file(cls, path: str | Path, **kwargs: Any) -> dict[str, CudaKernel]:
+        """Make all kernels of a source file, by name and in their order there; see `from_file`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, in UTF-8.
+        **kwargs
+            As for `CudaKernel`, for all of them.
+
+        Returns
+        -------
+        dict of str to CudaKernel
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        ArgumentError
+            It has no kernel.
+        """
+        file = Path(path)
+        source = file.read_text(encoding="utf-8-sig")
+        defines = _defines(_texts(kwargs.get("options", ()), "CudaKernel.all_from_file", "options"))
+        names = cuda_kernel_names(source, defines=defines, filename=str(file))
+        if not names:
+            raise ArgumentError(
+                f"CudaKernel.all_from_file: {str(file)!r} has no __global__ function that returns void."
+            )
+        return {name: cls._of_file(file, source, name, kwargs) for name in names}
+
+    @classmethod
+    def _of_file(cls, file: Path, source: str, name: str, kwargs: dict[str, Any]) -> CudaKernel:
+        folders = _paths(kwargs.get("include_dirs", ()), "CudaKernel.from_file", "include_dirs")
+        given = {"source_dir": file.parent} | kwargs | {"include_dirs": (file.parent, *folders)}
+        try:
+            return cls(source, name, **given)
+        except ArgumentError as error:
+            if "<source>:" not in str(error):
+                raise
+            raise type(error)(str(error).replace("<source>:", f"{file}:", 1)) from None
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._name
+
+    @property
+    def expression(self) -> str:
+        """The name, with template arguments as C++ writes them."""
+        if self._template_args is None:
+            return self._name
+        arguments = [template_argument(one, self._owner) for one in self._template_args]
+        return f"{self._name}<{', '.join(arguments)}>"
+
+    @property
+    def source(self) -> str:
+        """The source code."""
+        return self._source
+
+    @property
+    def block_size(self) -> int | tuple[int, ...]:
+        """Threads of a block: an integer for one dimension."""
+        return self._block[0] if len(self._block) == 1 else self._block
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The compiler options that were given, and one for each of `include_dirs`."""
+        return (*self._options, *(f"-I{folder}" for folder in self._include_dirs))
+
+    @property
+    def debug(self) -> bool | None:
+        """Whether the kernel is always, never, or (None) in debug mode as `cunumpy.cuda.cuda_debug` says."""
+        return self._debug
+
+    @property
+    def include_dirs(self) -> tuple[Path, ...]:
+        """The folders of headers."""
+        return self._include_dirs
+
+    @property
+    def source_dir(self) -> Path | None:
+        """The folder of the source."""
+        return self._source_dir
+
+    @property
+    def included_headers(self) -> tuple[Path, ...]:
+        """The headers that the source includes, as they are found now; see `cunumpy.cuda.resolve_includes`."""
+        return self._headers.headers()
+
+    @property
+    def structs(self) -> tuple[Any, ...]:
+        """The struct types."""
+        return self._structs
+
+    @property
+    def n_threads_from(self) -> Callable[[tuple[Any, ...]], Any] | None:
+        """How the number of threads is inferred: a function of the tuple of arguments, or None. Can be set."""
+        source = self._n_threads_from
+        return Inference(source, len(self._block), self._owner) if isinstance(source, str) else source
+
+    @n_threads_from.setter
+    def n_threads_from(self, value: Callable[[tuple[Any, ...]], Any] | str | None) -> None:
+        if isinstance(value, Inference):
+            value = value.name
+        if not (value is None or callable(value) or (isinstance(value, str) and value in INFERENCES)):
+            raise ArgumentTypeError(
+                f"{self._owner}: argument 'n_threads_from' must be a function of the arguments, None, or one of "
+                f"{', '.join(map(repr, INFERENCES))}, got {value!r}."
+            )
+        self._n_threads_from = value
+
+    @property
+    def check_finite(self) -> bool:
+        """Whether launches look for NaN and infinity in array arguments. Can be set."""
+        return self._check_finite
+
+    @check_finite.setter
+    def check_finite(self, value: bool) -> None:
+        self._check_finite = bool(value)
+
+    @property
+    def template_args(self) -> tuple[Any, ...] | None:
+        """The template arguments."""
+        return self._template_args
+
+    @property
+    def signature(self) -> tuple[CudaParameter, ...] | None:
+        """The parameters; None without `check_signature`."""
+        return self._parameters
+
+    def __repr__(self) -> str:
+        return f"<CudaKernel {self.expression} block_size={self.block_size}>"
+
+    # Compiling
+
+    def debug_active(self) -> bool:
+        """Tell whether a launch now would be in debug mode."""
+        return get_cuda_debug() if self._debug is None else self._debug
+
+    def compile_options(self) -> tuple[str, ...]:
+        """Return all compiler options of a launch now.
+
+        CuPy's cache on disk knows a kernel by source and options, so a hash of the headers is among them. Headers that
+        did not change are not read again.
+
+        Returns
+        -------
+        tuple of str
+        """
+        return self._all_options(self.debug_active())
+
+    def _all_options(self, debug: bool) -> tuple[str, ...]:
+        options = list(self.options)
+        shipped = f"-I{cuda_include_dir()}"
+        if shipped not in options:
+            options.append(shipped)
+        if debug:
+            hip = is_hip()
+            options += [one for one in DEBUG_OPTIONS if one not in options and not (hip and one == "-lineinfo")]
+        digest = self._headers.digest()
+        if digest:
+            options.append(f"-DCUNUMPY_INCLUDE_HASH=0x{digest}")
+        return tuple(options)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a launch on the current device would find the kernel compiled from the headers as they are now."""
+        if not self._builds:
+            return False
+        debug = self.debug_active()
+        device = current_device()
+        build = None if device is None else self._builds.get((device, debug))
+        return build is not None and build.options == self._all_options(debug)
+
+    def compile(self, *, log_stream: Any = None) -> Any:
+        """Compile for the current device, unless that was done with the same headers and options.
+
+        Launches do it by themselves. Once compiled, they do not look at the headers again, except in debug mode: after
+        a change call this, or `recompile`.
+
+        Parameters
+        ----------
+        log_stream : file object, optional
+            For what the compiler says.
+
+        Returns
+        -------
+        cupy.RawKernel
+
+        Raises
+        ------
+        BackendUnavailableError
+            A `RuntimeError`: CuPy or a GPU is missing.
+        CompileError
+            The compiler refuses the source; the next call tries again.
+        NotImplementedError
+            On ROCm, for headers and views that are not there.
+        """
+        return self._built(self.debug_active(), log_stream).kernel
+
+    def recompile(self, *, log_stream: Any = None) -> Any:
+        """Compile anew for the current device, with the headers as they are now; other devices keep what they have.
+
+        Parameters
+        ----------
+        log_stream : file object, optional
+            For what the compiler says.
+
+        Returns
+        -------
+        cupy.RawKernel
+        """
+        self._require_cupy()
+        device = current_device()
+        with self._lock:
+            for key in [key for key in self._builds if key[0] == device]:
+                del self._builds[key]
+            return self.compile(log_stream=log_stream)
+
+    def _built(self, debug: bool, log_stream: Any = None) -> Build:
+        """Return what is compiled for the current device with the options of now, and compile it if need be."""
+        cupy = self._require_cupy()
+        device = current_device()
+        assert device is not None
+        with self._lock:
+            options = self._all_options(debug)
+            build = self._builds.get((device, debug))
+            if build is None or build.options != options:
+                if is_hip():
+                    self._refuse_on_hip(options)
+                kernel = compile_kernel(cupy, self._source, self.expression, options, log_stream, self._owner)
+                build = Build(kernel, options, device_limits(cupy, device), self._owner)
+                self._builds[device, debug] = build
+                self._generation += 1
+        return build
+
+    def _require_cupy(self) -> Any:
+        if not _backend.cupy_available():
+            raise BackendUnavailableError(
+                f"{self._owner}: compiling and launching it needs CuPy and a GPU: "
+                f"{_backend.cupy_unavailable_reason()}. Add CuPy with: uv add cupy-cuda13x (or cupy-cuda12x)."
+            )
+        return sys.modules["cupy"]
+
+    def _refuse_on_hip(self, options: Sequence[str]) -> None:
+        headers = {path.name for path in self._headers.headers()}
+        missing = headers & {"reduce.cuh", "scan.cuh"}
+        if missing:
+            raise NotImplementedError(f"{self._owner}: {', '.join(sorted(missing))} can't be used on ROCm.")
+        if "array_view.cuh" in headers and any(one.startswith("-DCUNUMPY_BOUNDS_CHECK") for one in options):
+            raise NotImplementedError(f"{self._owner}: array views can't check bounds on ROCm; pass debug=False.")
+        for parameter in self._parameters or ():
+            fields = getattr(parameter.struct, "fields", ())
+            if any((one.view_ndim or 0) >= 5 for one in (parameter, *fields)):
+                raise NotImplementedError(f"{self._owner}: views of 5 and more dimensions can't be used on ROCm.")
+
+    # Launching
+
+    def prepare_args(self, *args: Any) -> tuple[Any, ...]:
+        """Check arguments and return them as the raw kernel takes them.
+
+        Parameters
+        ----------
+        *args
+            As for a launch: device arrays of exactly the declared dtype for pointers and views, C-contiguous unless
+            a view has strides; numbers that the parameter's type holds, or objects with ``__cuda_args__``, which
+            stand for the values that it returns.
+
+        Returns
+        -------
+        tuple
+            Device arrays as they are, NumPy scalars of the declared types, and `numpy.void` for views and structs.
+            Without a signature the values unchecked.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A wrong number of arguments, a host array, a wrong dtype or layout, or no number.
+        ArgumentRangeError
+            A number beyond the parameter's type.
+        ArgumentError
+            An integer that a floating point type would round, an array of another device, or a read-only one for
+            what the kernel may write.
+        """
+        packed, _ = self._pack(args, current_device())
+        if self._checks is None:
+            return tuple(packed)
+        return tuple([one[0] if type(one) is np.ndarray else one for one in packed])
+
+    def _pack(self, args: tuple[Any, ...], device: int | None) -> tuple[list[Any], bool]:
+        """Return the checked arguments as they are launched, and whether any of them needs CuPy to take it."""
+        values: Sequence[Any] = args
+        others = not _checks.LEAF_TYPES.issuperset(map(type, args))
+        if others:
+            values = _checks.expand(args, self._owner)
+        checks = self._checks
+        if checks is None:
+            return list(values), True
+        if len(values) != len(checks):
+            self._refuse_count(args, values)
+        if not several_devices():  # then an array can't be on another one
+            device = None
+        return [check(value, device) for check, value in zip(checks, values, strict=True)], others
+
+    def _refuse_count(self, args: tuple[Any, ...], values: Sequence[Any]) -> NoReturn:
+        assert self._parameters is not None
+        names = ", ".join(parameter.name for parameter in self._parameters)
+        spread = f" (from {len(args)} arguments)" if len(args) != len(values) else ""
+        raise ArgumentTypeError(
+            f"{self._owner}: takes {len(self._parameters)} arguments ({names}), got {len(values)}{spread}."
+        )
+
+    def _launchable(self, packed: list[Any]) -> list[Any]:
+        """Return arguments as CuPy takes them: arrays of other libraries as its own, records as arrays."""
+        found = []
+        for value in packed:
+            if isinstance(value, np.void):
+                value = np.array(value, value.dtype).reshape(1)
+            elif (
+                not isinstance(value, (np.generic, np.ndarray))
+                and not is_device_array(value)
+                and _checks.is_array(value)
+            ):
+                value = self._require_cupy().asarray(value)
+            found.append(value)
+        return found
+
+    def launch_shape(
+        self,
+        n_threads: int | Sequence[int] | None = None,
+        *,
+        grid: int | Sequence[int] | None = None,
+        block: int | Sequence[int] | None = None,
+        args: tuple[Any, ...] | None = None,
+    ) -> Shape:
+        """Return grid and block of a launch.
+
+        Parameters
+        ----------
+        n_threads : int or sequence of int, optional
+            Threads that are needed, along 1 to 3 dimensions.
+        grid : int or sequence of int, optional
+            Blocks, instead of `n_threads`.
+        block : int or sequence of int, optional
+            Threads of a block, by default `block_size`.
+        args : tuple, optional
+            Arguments to infer the threads from, where neither is given; see `n_threads_from`.
+
+        Returns
+        -------
+        grid, block : tuple of int
+            The grid covers `n_threads`; a dimension of 0 means that there is nothing to do. With a block of one
+            dimension it gets as many as `n_threads`.
+
+        Raises
+        ------
+        ArgumentError
+            Negative numbers, dimensions that do not go together, or more blocks or threads than any GPU takes.
+        ArgumentTypeError
+            Both or neither of `n_threads` and `grid`, or what is no integer.
+        """
+        if type(n_threads) is int and n_threads >= 0 and grid is None and block is None and self._plain_block:
+            blocks = -(-n_threads // self._block[0])
+            if blocks < 2**31:
+                return (blocks,), self._block
+        owner = self._owner
+        if block is not None:
+            threads = block_of(block, owner, "block", self._bound)
+        elif self._plain_block:
+            threads = self._block
+        else:
+            threads = block_of(self._block, owner, "block_size", self._bound)
+        if n_threads is None and grid is None:
+            n_threads = self._inferred(args, len(threads))
+        elif n_threads is not None and grid is not None:
+            raise ArgumentTypeError(
+                f"{owner}: got both n_threads={n_threads!r} and grid={grid!r}; pass one of them, the number of threads "
+                "or that of blocks."
+            )
+        if n_threads is None:
+            blocks_of_grid = extents(grid, owner, "grid", lowest=0)
+        else:
+            blocks_of_grid, threads = grid_for(extents(n_threads, owner, "n_threads", lowest=0), threads, owner)
+        check_grid(blocks_of_grid, threads, owner)
+        return blocks_of_grid, threads
+
+    def _inferred(self, args: tuple[Any, ...] | None, ndim: int) -> Any:
+        source = self._n_threads_from
+        if args is None or source is None:
+            raise ArgumentTypeError(
+                f"{self._owner}: the number of threads is not known; pass n_threads or grid"
+                + (", or args to infer it from." if source is not None else ".")
+            )
+        found = INFERENCES[source](args, ndim, self._owner) if isinstance(source, str) else source(args)
+        if found is None:
+            raise ArgumentTypeError(
+                f"{self._owner}: n_threads_from returned None; it must return the number of threads."
+            )
+        return found
+
+    def __call__(
+        self,
+        *args: Any,
+        n_threads: int | Sequence[int] | None = None,
+        grid: int | Sequence[int] | None = None,
+        block: int | Sequence[int] | None = None,
+        shared_mem: int = 0,
+        stream: Any = None,
+    ) -> None:
+        """Launch the kernel, asynchronously.
+
+        Parameters
+        ----------
+        *args
+            One for each parameter; see `prepare_args`.
+        n_threads, grid, block
+            See `launch_shape`. Without threads nothing is launched.
+        shared_mem : int, default: 0
+            Bytes of dynamic shared memory of a block.
+        stream : cupy.cuda.Stream, optional
+            By default the current one.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            An argument does not fit, or the device does not take such a launch; nothing was launched.
+        BackendUnavailableError
+            CuPy or a GPU is missing.
+        CompileError
+            The source does not compile.
+        KernelError
+            In debug mode or with `check_finite`: the kernel failed, or there is NaN or infinity in an array.
+        """
+        shape = self.launch_shape(n_threads, grid=grid, block=block, args=args)
+        if type(shared_mem) is not int or shared_mem < 0:
+            shared_mem = self._shared(shared_mem)
+        device = current_device()
+        packed, others = self._pack(args, device)
+        blocks, threads = shape
+        if 0 in blocks:
+            return
+        debug = get_cuda_debug() if self._debug is None else self._debug
+        build = None if debug or device is None else self._builds.get((device, False))
+        if build is None:
+            build = self._built(debug)
+        launch = (blocks, threads, shared_mem)
+        if launch != build.checked:
+            build.check(launch)
+        if stream is not None:
+            self._check_stream(stream, device)
+        if others:
+            packed = self._launchable(packed)
+        if debug or self._check_finite:
+            self._launch_and_wait(build, launch, packed, args, stream)
+        elif stream is None:
+            build.launch(blocks, threads, packed, shared_mem=shared_mem)
+        else:
+            build.launch(blocks, threads, packed, shared_mem=shared_mem, stream=stream)
+
+    def prepare(
+        self,
+        *args: Any,
+        n_threads: int | Sequence[int] | None = None,
+        grid: int | Sequence[int] | None = None,
+        block: int | Sequence[int] | None = None,
+        shared_mem: int = 0,
+    ) -> PreparedLaunch:
+        """Check and pack a launch once, to launch it again and again at the cost of the raw kernel.
+
+        Parameters
+        ----------
+        *args, n_threads, grid, block, shared_mem
+            As for a launch.
+
+        Returns
+        -------
+        PreparedLaunch
+            Call it to launch; the kernel is compiled then at the latest.
+        """
+        return PreparedLaunch(self, args, n_threads=n_threads, grid=grid, block=block, shared_mem=shared_mem)
+
+    def _shared(self, shared_mem: Any) -> int:
+        try:
+            if isinstance(shared_mem, (bool, np.bool_)):
+                raise TypeError
+            size = operator.index(shared_mem)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"{self._owner}: argument 'shared_mem' must be a number of bytes, got {describe(shared_mem)} "
+                f"({shared_mem!r})."
+            ) from None
+        if size < 0:
+            raise ArgumentError(f"{self._owner}: argument 'shared_mem' must not be negative, got {size}.")
+        return size
+
+    def _check_stream(self, stream: Any, current: int | None) -> None:
+        device = getattr(stream, "device_id", None)
+        if not isinstance(device, int) or not hasattr(stream, "ptr"):
+            raise ArgumentTypeError(
+                f"{self._owner}: argument 'stream' must be a stream of CuPy, got {describe(stream)}; make one with "
+                "xp.cuda.create_stream() on the CuPy backend."
+            )
+        if device not in (current, -1):
+            raise ArgumentError(
+                f"{self._owner}: argument 'stream' is of CUDA device {device}, the current device is {current}; "
+                "nothing was launched."
+            )
+
+    def _launch_and_wait(self, build: Build, launch: Any, packed: list[Any], args: Any, stream: Any) -> None:
+        grid, block, shared = launch
+        cupy = sys.modules["cupy"]
+        used = cupy.cuda.get_current_stream() if stream is None else stream
+        text = f"{self._owner} (grid {grid}, block {block})"
+        capturing = getattr(used, "is_capturing", None)
+        waits = capturing is None or not capturing()
+        watched = waits and _transfers.watching()
+        if watched:
+            _transfers.announce("sync", text)
+        try:
+            build.launch(grid, block, packed, shared_mem=shared, **({} if stream is None else {"stream": stream}))
+            if waits:
+                used.synchronize()
+        except Exception as error:
+            if not type(error).__name__.startswith("CUDA"):
+                raise
+            raise KernelError(f"{text}: failed on device {build.limits.device}: {error}") from error
+        if watched:
+            _transfers.record("sync", text)
+        if waits and self._check_finite:
+            with _transfers.own():
+                for name, array in self._floating_arrays(args):
+                    if not bool(cupy.isfinite(cupy.asarray(array)).all()):
+                        raise KernelError(f"{text}: argument {name!r} ({describe(array)}) holds NaN or infinity.")
+
+    def _floating_arrays(self, args: Iterable[Any]) -> Iterable[tuple[str, Any]]:
+        """Yield the floating point and complex device arrays among the arguments, those of objects too, by name."""
+        names = [parameter.name for parameter in self._parameters or ()]
+        position = 0
+
+        def visit(value: Any, name: str) -> Iterable[tuple[str, Any]]:
+            parts = members(value)
+            for part, member in parts:
+                yield from visit(member, f"{name}.{part}" if part else name)
+            dtype = getattr(value, "dtype", None)
+            if not parts and isinstance(dtype, np.dtype) and dtype.kind in "fc" and _checks.is_array(value):
+                yield name, value
+
+        for value in args:
+            parts = members(value)
+            spread = [member for part, member in parts if not part] if parts and not parts[0][0] else [value]
+            for one in spread:
+                yield from visit(one, names[position] if position < len(names) else str(position))
+                position += 1
+
+    # Copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        made = ("_builds", "_generation", "_lock", "_headers", "_checks", "_plain_block")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+
+class PreparedLaunch:
+    """A launch whose arguments are checked and packed; calling it costs hardly more than CuPy's raw kernel.
+
+    Made by `CudaKernel.prepare`. It keeps its arrays alive, and launches on what they hold at the time of the call.
+    Structs are packed once: what is replaced in them later is not noticed.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> fill = xp.kernels.CudaKernel('''
+    ... extern "C" __global__ void fill(double* x, double value, int n) {
+    ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...     if (i < n) x[i] = value;
+    ... }''', "fill")
+    >>> def count_up(x):  # a device array
+    ...     launch = fill.prepare(x, 0.0, x.size)
+    ...     for step in range(1000):
+    ...         launch.set(value=float(step))
+    ...         launch()
+    """
+
+    __slots__ = (
+        "_args",
+        "_block",
+        "_device",
+        "_generation",
+        "_given",
+        "_grid",
+        "_kernel",
+        "_packed",
+        "_run",
+        "_shared",
+    )
+
+    def __init__(
+        self,
+        kernel: CudaKernel,
+        args: tuple[Any, ...],
+        *,
+        n_threads: int | Sequence[int] | None = None,
+        grid: int | Sequence[int] | None = None,
+        block: int | Sequence[int] | None = None,
+        shared_mem: int = 0,
+    ) -> None:
+        self._kernel = kernel
+        self._shared = kernel._shared(shared_mem)
+        self._given = {"n_threads": n_threads, "grid": grid, "block": block}
+        self._device = current_device()
+        self._run: Any = None
+        self._take(args)
+
+    def _take(self, args: tuple[Any, ...]) -> None:
+        """Check everything, and only then take it over."""
+        kernel = self._kernel
+        shape = kernel.launch_shape(**self._given, args=args)
+        packed, others = kernel._pack(args, self._device)
+        if others and self._device is not None:
+            packed = kernel._launchable(packed)
+        self._args, self._packed = args, packed
+        self._grid, self._block = shape
+        self._generation = -1  # the next launch is compared with the limits of the device
+
+    @property
+    def kernel(self) -> CudaKernel:
+        """The kernel."""
+        return self._kernel
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The arguments as they were given or set."""
+        return self._args
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Blocks of the launch."""
+        return self._grid
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        """Threads of a block."""
+        return self._block
+
+    def set(self, **values: Any) -> None:
+        """Replace arguments, by the names of the kernel's parameters.
+
+        Each is checked like in a launch, before any is replaced. Where the number of threads was inferred from the
+        arguments, it is inferred again.
+
+        Parameters
+        ----------
+        **values
+            New arguments. One that came with others from an argument object is replaced apart from it.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            No parameter of this name, or an argument that does not fit; nothing was replaced.
+        """
+        kernel = self._kernel
+        parameters = kernel._parameters
+        if parameters is None:
+            raise ArgumentTypeError(
+                f"{kernel._owner}: the names of the parameters are not known with check_signature=False; prepare the "
+                "launch anew."
+            )
+        names = [parameter.name for parameter in parameters]
+        unknown = [name for name in values if name not in names]
+        if unknown:
+            raise ArgumentTypeError(
+                f"{kernel._owner}: has no parameter {', '.join(map(repr, unknown))}; it has {', '.join(names)}."
+            )
+        if self._set_alone(values, names):
+            return
+        args = list(self._args)
+        if len(args) != len(names):
+            args = []
+            for value in self._args:
+                parts = _checks.expand([value], kernel._owner)
+                args += [value] if len(parts) == 1 else parts
+        for name, value in values.items():
+            args[names.index(name)] = value
+        self._take(tuple(args))
+
+    def _set_alone(self, values: dict[str, Any], names: list[str]) -> bool:
+        """Replace arguments that leave the others and the number of threads as they are; tell whether they do."""
+        checks, kinds = self._kernel._checks, set(map(type, values.values()))
+        if checks is None or len(self._args) != len(names) or not _checks.LEAF_TYPES.issuperset(kinds):
+            return False
+        if self._given["n_threads"] is None and self._given["grid"] is None:
+            by_arrays = isinstance(self._kernel._n_threads_from, str)
+            if not by_arrays or not _checks.NUMBER_TYPES.issuperset(kinds):
+                return False
+        packed, args = list(self._packed), list(self._args)
+        for name, value in values.items():
+            position = names.index(name)
+            packed[position] = checks[position](value, self._device)
+            args[position] = value
+        self._packed, self._args = packed, tuple(args)
+        return True
+
+    def __call__(self, stream: Any = None) -> None:
+        """Launch, asynchronously.
+
+        Parameters
+        ----------
+        stream : cupy.cuda.Stream, optional
+            By default the current one.
+
+        Raises
+        ------
+        ArgumentError
+            The current device is not the one it was prepared on.
+        KernelError
+            In debug mode or with `check_finite`, as in a launch of the kernel.
+        """
+        kernel = self._kernel
+        debug = get_cuda_debug() if kernel._debug is None else kernel._debug
+        if debug or self._generation != kernel._generation or kernel._check_finite:
+            self._launch_with_care(debug, stream)
+        elif current_device() != self._device:
+            self._refuse_device()
+        elif stream is None:
+            self._run(self._grid, self._block, self._packed, shared_mem=self._shared)
+        else:
+            kernel._check_stream(stream, self._device)
+            self._run(self._grid, self._block, self._packed, shared_mem=self._shared, stream=stream)
+
+    def _launch_with_care(self, debug: bool, stream: Any) -> None:
+        kernel = self._kernel
+        if 0 in self._grid:
+            return
+        kernel._require_cupy()
+        current = current_device()
+        if self._device is None:  # prepared before CuPy was loaded
+            self._device = current
+            self._take(self._args)
+        elif current != self._device:
+            self._refuse_device()
+        build = None if debug or current is None else kernel._builds.get((current, False))
+        if build is None:
+            build = kernel._built(debug)
+        launch = (self._grid, self._block, self._shared)
+        if launch != build.checked:
+            build.check(launch)
+        if stream is not None:
+            kernel._check_stream(stream, current)
+        if debug or kernel._check_finite:
+            kernel._launch_and_wait(build, launch, self._packed, self._args, stream)
+            return
+        self._run = build.launch
+        self._generation = kernel._generation
+        options = {} if stream is None else {"stream": stream}
+        build.launch(self._grid, self._block, self._packed, shared_mem=self._shared, **options)
+
+    def _refuse_device(self) -> NoReturn:
+        raise ArgumentError(
+            f"{self._kernel._owner}: the launch was prepared on CUDA device {self._device}, the current device is "
+            f"{current_device()}; launch it inside of `with cupy.cuda.Device({self._device}):`, or prepare another."
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentTypeError(
+            f"{self._kernel._owner}: a prepared launch can't be pickled or copied, it holds device memory; pickle the "
+            "kernel, and prepare the launch anew."
+        )
+
+    def __repr__(self) -> str:
+        return f"<PreparedLaunch of {self._kernel.expression} grid={self._grid} block={self._block}>"
+
+
+# --- small helpers ----------------------------------------------------------------------------------------------------
+
+
+def _texts(values: Any, owner: str, argument: str) -> tuple[str, ...]:
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(
+            f"{owner}: argument {argument!r} must be a sequence of str, got {describe(values)} ({values!r}); pass "
+            f"[{values!r}]."
+        )
+    texts = tuple(values)
+    for one in texts:
+        if not isinstance(one, str):
+            raise ArgumentTypeError(f"{owner}: argument {argument!r} must hold str, got {describe(one)} ({one!r}).")
+    return texts
+
+
+def _paths(values: Any, owner: str, argument: str) -> tuple[str | Path, ...]:
+    if isinstance(values, (str, Path)) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(
+            f"{owner}: argument {argument!r} must be a sequence of folders, got {describe(values)} ({values!r}); pass "
+            f"[{values!r}]."
+        )
+    return tuple(values)
+
+
+def _template_args(values: Any, owner: str) -> tuple[Any, ...]:
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(
+            f"{owner}: argument 'template_args' must be a sequence with one entry for each parameter, got "
+            f"{describe(values)} ({values!r}); pass [{values!r}]."
+        )
+    return tuple(values)
+
+
+def _defines(options: Iterable[str]) -> dict[str, str | None] | None:
+    """Return the macros that compiler options define (``-DNAME=VALUE``) and undefine (``-UNAME``)."""
+    defines: dict[str, str | None] = {}
+    pending = ""
+    for option in options:
+        if pending:
+            option, pending = pending + option, ""
+        elif option in ("-D", "-U"):
+            pending = option
+            continue
+        for long, short in (("--define-macro=", "-D"), ("--undefine-macro=", "-U")):
+            if option.startswith(long):
+                option = short + option.removeprefix(long)
+        if option.startswith("-D"):
+            name, equals, value = option[2:].strip().partition("=")
+            defines[name] = value if equals else "1"
+        elif option.startswith("-U"):
+            defines[option[2:].strip()] = None
+    return defines or None
