@@ -72,11 +72,12 @@ template <class... P> static void call(void (*k)(P...), void** a) { Caller<P...>
 
 ENTRY = r"""
 extern "C" int host_sizes(int* out) { return sizes_of(&KERNEL, out); }
-extern "C" void host_launch(unsigned int grid, unsigned int block, void** arguments) {
-    gridDim = {grid, 1, 1}; blockDim = {block, 1, 1};
-    for (unsigned int b = 0; b < grid; ++b)
-        for (unsigned int t = 0; t < block; ++t) {
-            blockIdx = {b, 0, 0}; threadIdx = {t, 0, 0};
+extern "C" void host_launch(const unsigned int* g, const unsigned int* b, void** arguments) {
+    gridDim = {g[0], g[1], g[2]}; blockDim = {b[0], b[1], b[2]};
+    for (unsigned int block = 0; block < g[0] * g[1] * g[2]; ++block)
+        for (unsigned int thread = 0; thread < b[0] * b[1] * b[2]; ++thread) {
+            blockIdx = {block % g[0], block / g[0] % g[1], block / g[0] / g[1]};
+            threadIdx = {thread % b[0], thread / b[0] % b[1], thread / b[0] / b[1]};
             call(&KERNEL, arguments);
         }
 }
@@ -98,26 +99,54 @@ class RawModule:
 
     def get_function(self, name: str) -> RawKernel:
         assert self.name_expressions is None or name in self.name_expressions, f"{name} is not among the expressions"
-        return RawKernel(self, name)
+        return RawKernel(self.code, name, self.options)
+
+    def compile(self, log_stream: Any = None) -> None:
+        pass
 
 
 class RawKernel:
-    def __init__(self, module: RawModule, name: str) -> None:
+    """Some of `cupy.RawKernel`."""
+
+    attributes = {  # noqa: RUF012 - the same for all
+        "max_threads_per_block": 1024,
+        "shared_size_bytes": 0,
+        "max_dynamic_shared_size_bytes": 49152,
+    }
+
+    def __init__(self, code: str, name: str, options: Sequence[str] = ()) -> None:
         self.name = name
-        self.library = _compiled(module.code, module.options, name)
+        self.options = tuple(options)
+        self.library = _compiled(code, self.options, name)
         sizes = (ctypes.c_int * 64)()
         count = self.library.host_sizes(sizes)
         self.sizes = list(sizes[:count])
 
-    def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...]) -> None:
+    def compile(self, log_stream: Any = None) -> None:
+        pass
+
+    def __call__(
+        self,
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        args: Sequence[Any],
+        *,
+        shared_mem: int = 0,
+        stream: Any = None,
+    ) -> None:
         from cunumpy.kernel_testing import host_buffer
 
-        assert 0 < grid[0] < 2**31
-        assert 0 < block[0] <= 1024
+        sizes = [(ctypes.c_uint * 3)(*size, *(1,) * (3 - len(size))) for size in (grid, block)]
+        assert 0 < min(grid) <= max(grid) < 2**31
+        assert 0 < min(block) <= max(block) <= 1024
         assert len(args) == len(self.sizes), f"{self.name} has {len(self.sizes)} parameters, got {len(args)}"
         held: list[Any] = []
         for position, (value, size) in enumerate(zip(args, self.sizes, strict=True)):
-            if isinstance(value, np.generic):
+            if isinstance(value, np.ndarray):
+                assert value.shape == (1,), "the only host arrays that CuPy takes are of one element"
+                buffer = value
+            elif isinstance(value, np.generic):
+                assert not isinstance(value, np.void), "CuPy takes no numpy.void"
                 buffer = np.array(value)
             elif value is None:
                 buffer = np.zeros(1, np.uint64)
@@ -127,7 +156,7 @@ class RawKernel:
             held.append(buffer)
         pointers = (ctypes.c_void_p * len(held))(*(buffer.__array_interface__["data"][0] for buffer in held))
         RawModule.launches.append(self.name)
-        self.library.host_launch(grid[0], block[0], pointers)
+        self.library.host_launch(*sizes, pointers)
 
 
 @functools.cache
@@ -138,8 +167,10 @@ def _compiled(code: str, options: tuple[str, ...], name: str) -> ctypes.CDLL:
     key = hashlib.sha256("\0".join((source, *options)).encode()).hexdigest()[:32]
     folder = Path(tempfile.gettempdir()) / f"cunumpy-tests-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    includes = [option for option in options if option.startswith("-I")]
-    headers = "".join(path.read_text() for option in includes for path in Path(option[2:]).rglob("*.cuh"))
+    includes = [option for option in options if option.startswith(("-I", "-D"))]
+    headers = "".join(
+        path.read_text() for option in includes if option[1] == "I" for path in Path(option[2:]).rglob("*.cuh")
+    )
     library = folder / f"{key}-{hashlib.sha256(headers.encode()).hexdigest()[:16]}.so"
     if not library.exists():
         text = folder / f"{key}-{os.getpid()}.cpp"

@@ -20,9 +20,10 @@ else:
 
 @pytest.fixture
 def raw_modules(monkeypatch):
-    """Give the stand-in a `cupy.RawModule`, so that the kernels of our packages run, and list what is launched."""
-    from host_raw_module import RawModule
+    """Give the stand-in `cupy.RawModule` and `cupy.RawKernel`, so that kernels run, and list what is launched."""
+    from host_raw_module import RawKernel, RawModule
 
     monkeypatch.setattr("cupy.RawModule", RawModule, raising=False)
+    monkeypatch.setattr("cupy.RawKernel", RawKernel, raising=False)
     monkeypatch.setattr(RawModule, "launches", [])
     return RawModule.launches

@@ -13,7 +13,7 @@ import numpy as np
 from cunumpy import _backend, _transfers
 from cunumpy._arrays import is_device_array
 from cunumpy._gate import describe
-from cunumpy.cuda import DEBUG_OPTIONS, cuda_include_dir, cuda_kernel_names, get_cuda_debug, is_hip
+from cunumpy.cuda import DEBUG_OPTIONS, HostStream, cuda_include_dir, cuda_kernel_names, get_cuda_debug, is_hip
 from cunumpy.cuda._signatures import kernel_declaration, template_argument
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
 from cunumpy.kernels import _checks
@@ -709,7 +709,7 @@ class CudaKernel:
 
     def _check_stream(self, stream: Any, current: int | None) -> None:
         device = getattr(stream, "device_id", None)
-        if not isinstance(device, int) or not hasattr(stream, "ptr"):
+        if not isinstance(device, int) or not hasattr(stream, "ptr") or isinstance(stream, HostStream):
             raise ArgumentTypeError(
                 f"{self._owner}: argument 'stream' must be a stream of CuPy, got {describe(stream)}; make one with "
                 "xp.cuda.create_stream() on the CuPy backend."

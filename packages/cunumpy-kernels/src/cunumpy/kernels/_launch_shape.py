@@ -148,8 +148,12 @@ class Inference:
 
 def _first_shape(args: tuple[Any, ...], owner: str) -> tuple[int, ...]:
     for value in args:
-        for array in _arrays_in(value, 0):
-            return tuple(array.shape)
+        shape = getattr(value, "shape", None)
+        if shape and hasattr(value, "dtype") and not isinstance(value, type):
+            return tuple(shape)
+        if hasattr(type(value), "__cuda_args__"):
+            for array in _arrays_in(value, 0):
+                return tuple(array.shape)
     raise ArgumentTypeError(
         f"{owner}: no argument is an array that tells the number of threads; pass n_threads or grid."
     )

@@ -37,7 +37,7 @@ class CudaKernelVariants:
     >>> def make(dtype, n):
     ...     return xp.kernels.CudaKernel(source, "power", template_args=[dtype, n])
     >>> variants = xp.kernels.CudaKernelVariants(make)
-    >>> variants.get("float32", 3).expression
+    >>> variants.get(xp.float32, 3).expression
     'power<float, 3>'
     >>> len(variants)
     1

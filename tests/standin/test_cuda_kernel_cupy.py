@@ -1,0 +1,426 @@
+"""CUDA kernels on the stand-in for CuPy: their launches, by a C++ compiler for what they compute, else by a stub."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+
+import cupy
+import numpy as np
+import pytest
+
+import cunumpy as xp
+from array_kinds import ForeignDeviceArray
+from cunumpy.cuda import DEBUG_OPTIONS, HostStream, cuda_debug
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, KernelError, TransferError
+from cunumpy.kernels import CudaKernel, CudaKernelVariants
+
+AXPY = """
+extern "C" __global__ void axpy(double a, const double* x, double* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+"""
+
+
+class Recorder:
+    """A `cupy.RawKernel` that records; what it launches is set by `run`."""
+
+    attributes = {"max_threads_per_block": 512, "shared_size_bytes": 1000, "max_dynamic_shared_size_bytes": 48000}  # noqa: RUF012
+    compiled: list[Recorder] = []  # noqa: RUF012
+    error: Exception | None = None
+
+    def __init__(self, code, name, options=()):
+        self.code, self.name, self.options = code, name, options
+        self.launches = []
+
+    def compile(self, log_stream=None):
+        if self.error is not None:
+            raise self.error
+        if log_stream is not None:
+            log_stream.write("compiled")
+        self.compiled.append(self)
+
+    def __call__(self, grid, block, args, *, shared_mem=0, stream=None):
+        self.launches.append((grid, block, list(args), shared_mem, stream))
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    monkeypatch.setattr("cupy.RawKernel", Recorder, raising=False)
+    monkeypatch.setattr(Recorder, "compiled", [])
+    return Recorder
+
+
+class CompileException(Exception):
+    pass
+
+
+class CUDARuntimeError(Exception):
+    pass
+
+
+def axpy(**options):
+    return CudaKernel(AXPY, "axpy", **options)
+
+
+def arrays(n=1000):
+    return cupy.arange(n, dtype=float), cupy.ones(n)
+
+
+# --- what is computed -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_a_launch_computes():
+    x, y = arrays()
+    axpy()(2.0, x, y, 1000)
+    np.testing.assert_array_equal(xp.to_numpy(y), 1 + 2 * np.arange(1000.0))
+    axpy(block_size=7)(np.float64(-2.0), x, y, np.int64(1000), n_threads=1000)
+    assert (y == 1).all()
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_blocks_of_two_dimensions_and_views_with_strides():
+    kernel = CudaKernel(
+        """
+        #include <cunumpy/array_view.cuh>
+        extern "C" __global__ void transpose(Array2D<const double> x, CArray2D<double> y) {
+            int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+            if (i < x.shape[0] && j < x.shape[1]) y(j, i) = x(i, j);
+        }""",
+        "transpose",
+        block_size=(4, 8),
+    )
+    x = cupy.arange(20 * 30, dtype=float).reshape(20, 30)[::-2, ::3]
+    y = cupy.zeros((10, 10))
+    kernel(x, y)
+    assert (y == x.T).all()
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_templates_and_kernels_in_namespaces():
+    source = "namespace a { template <typename T, int N> __global__ void add(T* x) { x[threadIdx.x] += N; } }"
+    variants = CudaKernelVariants(lambda dtype, n: CudaKernel(source, "a::add", template_args=[dtype, n]))
+    for dtype in (np.float32, np.int64):
+        x = cupy.zeros(5, dtype)
+        variants.get(dtype, 3)(x, grid=1, block=5)
+        assert (x == 3).all()
+    variants.compile_all([(np.float32, 4)], jobs=2)
+    assert all(variants.get(*key).is_compiled for key in variants)
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_edited_headers_are_used_by_new_kernels_and_after_compile(tmp_path):
+    header, file, x = tmp_path / "h.cuh", tmp_path / "k_cuda.cu", cupy.zeros(1)
+    header.write_text("#define C 2.0\n")
+    file.write_text('#include "h.cuh"\nextern "C" __global__ void k(double* x) { x[0] = C; }')
+    kernel = CudaKernel.from_file(file)
+    kernel(x, n_threads=1)
+    assert x[0] == 2
+    launch = kernel.prepare(x, n_threads=1)
+    header.write_text("#define C 5.0\n")
+    assert not kernel.is_compiled  # as the header is now
+    CudaKernel.from_file(file)(x, n_threads=1)
+    assert x[0] == 5
+    kernel(x, n_threads=1)
+    assert x[0] == 2
+    kernel.compile()
+    kernel(x, n_threads=1)
+    assert x[0] == 5
+    header.write_text("#define C 7.0\n")
+    with cuda_debug():
+        kernel(x, n_threads=1)
+    assert x[0] == 7
+    kernel.recompile()
+    launch()
+    assert x[0] == 7
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_a_pickled_kernel_launches():
+    x, y = arrays()
+    kernel = axpy()
+    kernel(1.0, x, y, 1000)
+    again = pickle.loads(pickle.dumps(kernel))
+    assert not again.is_compiled
+    again(-1.0, x, y, 1000)
+    assert (y == 1).all()
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_arrays_of_other_libraries_and_records(monkeypatch):
+    foreign = ForeignDeviceArray(np.arange(5.0))
+    monkeypatch.setattr(cupy, "asarray", lambda value: value.memory)  # the stand-in reads no foreign memory
+    y = cupy.zeros(5)
+    axpy()(2.0, foreign, y, 5, n_threads=5)
+    assert (y == 2 * cupy.arange(5)).all()
+    source = "struct P { double a; int n; };\n" + 'extern "C" __global__ void k(P p, double* y) { y[0] = p.a * p.n; }'
+    struct = type("P", (), {"name": "P", "dtype": np.dtype([("a", "f8"), ("n", "i4")], align=True), "fields": ()})()
+    kernel = CudaKernel(source, "k", structs=[struct])
+    value = np.array((1.5, 4), struct.dtype)[()]
+    kernel(value, y, n_threads=1)
+    assert y[0] == 6
+    assert kernel.prepare_args(value, y)[0] == value
+    CudaKernel(source, "k", check_signature=False)(value, y, n_threads=1)
+
+
+# --- how it is launched -----------------------------------------------------------------------------------------------
+
+
+def test_what_the_raw_kernel_gets(recorder):
+    x, y = arrays()
+    kernel, stream = axpy(options=["-DA"]), cupy.cuda.Stream()
+    kernel(2, x, y, 1000, shared_mem=64, stream=stream)
+    kernel(2, x, y, 1000, grid=(2, 3), block=(4, 4))
+    (raw,) = recorder.compiled
+    assert (raw.code, raw.name, raw.options) == (AXPY, "axpy", kernel.compile_options())
+    first, second = raw.launches
+    assert first[:2] == ((8,), (128,))
+    assert first[3:] == (64, stream)
+    assert second[:2] == ((2, 3), (4, 4))
+    assert second[3:] == (0, None)
+    a, given_x, given_y, n = first[2]
+    assert (type(a), type(n)) == (np.float64, np.int32)
+    assert given_x is x
+    assert given_y is y
+
+
+def test_a_launch_without_threads_compiles_nothing(recorder):
+    x, y = cupy.zeros(0), cupy.zeros(0)
+    axpy()(1.0, x, y, 0)
+    axpy().prepare(1.0, x, y, 0)()
+    assert recorder.compiled == []
+
+
+def test_what_the_device_does_not_take_is_refused_before_the_launch(recorder):
+    x, y = arrays()
+    kernel = axpy()
+    stream = type("Stream", (), {"device_id": 1, "ptr": 5})()
+    for launch, error, text in [
+        ({"block": 1024}, ArgumentError, "1024 threads"),
+        ({"grid": 1, "block": (1, 1, 65)}, ArgumentError, "65 along z"),
+        ({"shared_mem": 166000}, ArgumentError, "166000 of dynamic shared memory"),
+        ({"stream": stream}, ArgumentError, "'stream' is of CUDA device 1, the current device is 0"),
+        ({"stream": 5}, ArgumentTypeError, "'stream' must be a stream of CuPy, got int"),
+        ({"stream": HostStream()}, ArgumentTypeError, "'stream' must be a stream of CuPy"),
+    ]:
+        for call in (kernel, lambda *args, **launch: prepared(kernel, args, launch)):
+            with pytest.raises(error) as caught:
+                call(1.0, x, y, 1000, **launch)
+            assert text in str(caught.value)
+            assert "CudaKernel 'axpy': " in str(caught.value)
+    assert recorder.compiled[0].launches == []
+    kernel(1.0, x, y, 1000, shared_mem=100000)
+    assert recorder.compiled[0].max_dynamic_shared_size_bytes == 100000
+
+
+def prepared(kernel, args, launch):
+    stream = launch.pop("stream", None)
+    kernel.prepare(*args, **launch)(stream=stream)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({1: np.zeros(1000)}, r"argument 'x' \(const double\*\) must be a device array of dtype float64, got numpy"),
+        ({1: cupy.zeros(1000, "f4")}, r"'x' .* of dtype float64, got cupy.ndarray\(shape=\(1000,\), dtype=float32\)"),
+        ({2: cupy.zeros(2000)[::2]}, r"argument 'y' \(double\*\) must be C-contiguous"),
+        ({3: cupy.array(1000)}, r"argument 'n' \(int\) must be an integer .*xp\.to_numpy"),
+        ({0: cupy.array(2.0)}, r"argument 'a' \(double\) must be a real number"),
+        ({2: None}, r"argument 'y' .* got NoneType; for a pointer that is not used pass an empty array"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(recorder, change, text):
+    args = [2.0, *arrays(), 1000]
+    for position, value in change.items():
+        args[position] = value
+    with xp.profiling.forbid_transfers(syncs=True), pytest.raises(ArgumentTypeError, match=text):
+        axpy()(*args, n_threads=1000)
+    assert recorder.compiled == []
+
+
+def test_arrays_of_another_device_are_refused(recorder, monkeypatch):
+    monkeypatch.setattr("cunumpy.kernels._builds._device_count", None)
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 2)
+    x, y = arrays()
+    kernel = axpy()
+    kernel(1.0, x, y, 1000)
+    launch = kernel.prepare(1.0, x, y, 1000)
+    launch()
+    monkeypatch.setattr(cupy.cuda.runtime, "getDevice", lambda: 1)
+    with pytest.raises(ArgumentError, match=r"argument 'x' .* is on CUDA device 0, the current device is 1"):
+        kernel(1.0, x, y, 1000)
+    with pytest.raises(ArgumentError, match="prepared on CUDA device 0, the current device is 1"):
+        launch()
+    assert not kernel.is_compiled
+    monkeypatch.setattr(cupy.cuda.runtime, "getDevice", lambda: 0)
+    assert kernel.is_compiled
+    assert len(recorder.compiled[0].launches) == 2
+    monkeypatch.setattr("cunumpy.kernels._builds._device_count", None)
+
+
+def test_a_failed_compilation_is_tried_again(recorder, monkeypatch):
+    kernel = axpy()
+    monkeypatch.setattr(recorder, "error", CompileException('axpy.cu(3): error: identifier "u" is undefined\n  u;\n'))
+    with pytest.raises(CompileError, match="CudaKernel 'axpy': does not compile with") as caught:
+        kernel.compile()
+    (message,) = caught.value.messages
+    assert (message.line, message.text) == (3, 'identifier "u" is undefined')
+    assert isinstance(caught.value.__cause__, CompileException)
+    monkeypatch.setattr(recorder, "error", CUDARuntimeError("CUDA_ERROR_NOT_FOUND: named symbol not found"))
+    with pytest.raises(CompileError, match='declare it extern "C"'):
+        kernel.compile()
+    monkeypatch.setattr(recorder, "error", None)
+    assert kernel.compile() is kernel.compile() is recorder.compiled[0]
+    assert kernel.recompile() is recorder.compiled[1]
+
+
+# --- debug mode, and looking for NaN ----------------------------------------------------------------------------------
+
+
+def test_the_debug_mode_chooses_the_compiled_variant(recorder):
+    x, y = arrays()
+    kernel = axpy()
+    launch = kernel.prepare(1.0, x, y, 1000)
+    for call in (lambda: kernel(1.0, x, y, 1000), launch):
+        call()
+        with cuda_debug():
+            call()
+        call()
+    plain, debug = recorder.compiled
+    assert set(DEBUG_OPTIONS) <= set(debug.options)
+    assert not set(DEBUG_OPTIONS) & set(plain.options)
+    assert (len(plain.launches), len(debug.launches)) == (4, 2)
+
+
+def test_debug_launches_wait_and_name_what_failed(recorder, monkeypatch):
+    x, y = arrays()
+    kernel = axpy(debug=True)
+    with xp.profiling.count_transfers() as counter:
+        kernel(1.0, x, y, 1000)
+        kernel.prepare(1.0, x, y, 1000)()
+    assert counter.syncs == 2
+    with xp.profiling.forbid_transfers(syncs=True), pytest.raises(TransferError, match="axpy"):
+        kernel(1.0, x, y, 1000)
+
+    def fail(*args, **kwargs):
+        raise CUDARuntimeError("an illegal memory access was encountered")
+
+    monkeypatch.setattr(cupy.cuda.Stream, "synchronize", fail)
+    with pytest.raises(
+        KernelError, match=r"'axpy' \(grid \(8,\), block \(128,\)\): failed on device 0: an ill"
+    ) as caught:
+        kernel(1.0, x, y, 1000)
+    assert isinstance(caught.value.__cause__, CUDARuntimeError)
+    monkeypatch.setattr(cupy.cuda.Stream, "is_capturing", lambda self: True)
+    kernel(1.0, x, y, 1000)
+
+
+class Fields:
+    def __init__(self, **values):
+        self.__dict__.update(values)
+        self.struct = type("S", (), {"fields": [type("F", (), {"name": name}) for name in values]})
+
+    def __cuda_args__(self):
+        return (self.a,)
+
+
+def test_nan_is_found_and_named(recorder):
+    x, y = arrays()
+    kernel = axpy(check_finite=True)
+    with xp.profiling.count_transfers() as counter:
+        kernel(1.0, x, y, 1000)
+    assert counter.syncs == 1
+    y[5] = np.nan
+    with pytest.raises(KernelError, match=r"argument 'y' .* holds NaN or infinity"):
+        kernel(1.0, x, y, 1000)
+    launch = kernel.prepare(1.0, x, y, 1000)
+    with pytest.raises(KernelError, match=r"argument 'y'"):
+        launch()
+    with pytest.raises(KernelError, match=r"argument 'a\.inner' .* holds NaN"):
+        kernel(Fields(a=1.0, inner=y), x, x, 1000, n_threads=1000)
+    kernel.check_finite = False
+    kernel(1.0, x, y, 1000)
+
+
+# --- prepared launches ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_a_prepared_launch_repeats_and_takes_new_arguments():
+    x, y = arrays()
+    launch = axpy().prepare(1.0, x, y, 1000)
+    assert (launch.grid, launch.block, launch.args) == ((8,), (128,), (1.0, x, y, 1000))
+    launch()
+    launch(stream=cupy.cuda.Stream())
+    assert (y == 1 + 2 * x).all()
+    launch.set(a=-2.0)
+    launch()
+    assert (y == 1).all()
+    short = cupy.ones(300)
+    launch.set(x=short, n=300, y=cupy.zeros(300))
+    launch()
+    assert launch.grid == (3,)
+    assert (launch.args[2] == -2).all()
+
+
+def test_replacing_arguments_changes_nothing_if_one_does_not_fit(recorder):
+    x, y = arrays()
+    launch = axpy().prepare(1.0, x, y, 1000)
+    launch()
+    for values, error, text in [
+        ({"a": 5.0, "n": 2**31}, OverflowError, "argument 'n'"),
+        ({"a": 5.0, "x": np.zeros(3)}, ArgumentTypeError, "argument 'x'"),
+        ({"a": 5.0, "z": 1}, ArgumentTypeError, "has no parameter 'z'; it has a, x, y, n"),
+    ]:
+        with pytest.raises(error, match=text):
+            launch.set(**values)
+    launch()
+    first, second = recorder.compiled[0].launches
+    assert first[2] == second[2]
+    launch.set(x=cupy.zeros(0))
+    launch()
+    assert launch.grid == (0,)
+    assert len(recorder.compiled[0].launches) == 2
+    unchecked = axpy(check_signature=False).prepare(1.0, x, y, 1000)
+    with pytest.raises(ArgumentTypeError, match="prepare the launch anew"):
+        unchecked.set(a=1.0)
+
+
+def test_a_prepared_launch_replaces_one_value_of_an_argument_object(recorder):
+    x, y = arrays()
+
+    class Both:
+        def __cuda_args__(self):
+            return (x, y)
+
+    launch = axpy().prepare(1.0, Both(), 1000)
+    other = cupy.zeros(200)
+    launch.set(x=other)
+    launch()
+    (launched,) = recorder.compiled[0].launches
+    assert launched[0] == (2,)
+    assert launched[2][1] is other
+    assert launched[2][2] is y
+
+
+def test_a_prepared_launch_keeps_its_arrays_alive(recorder):
+    x, y = arrays()
+    alive = weakref.ref(x)
+    launch = axpy().prepare(1.0, x, y, 1000)
+    del x
+    gc.collect()
+    assert alive() is launch.args[1]
+    launch.set(x=y)
+    gc.collect()
+    assert alive() is None
+    assert recorder.compiled == []
+
+
+def test_a_prepared_launch_can_not_be_pickled(recorder):
+    with pytest.raises(ArgumentTypeError, match="pickle the kernel, and prepare the launch anew"):
+        pickle.dumps(axpy().prepare(1.0, *arrays(), 1000))
+    assert repr(axpy().prepare(1.0, *arrays(), 1000)) == "<PreparedLaunch of axpy grid=(8,) block=(128,)>"
+    assert recorder.compiled == []
