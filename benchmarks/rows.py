@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks import algorithms, core, rng
+from benchmarks import algorithms, core, kernels, rng
 from benchmarks._measure import Effort, Rounds
 
 
@@ -92,6 +92,24 @@ ROWS = (
         "the transfer, unrecorded",
         None,
         core.record_event,
+        "us",
+        STAND_IN,
+    ),
+    Row(
+        "cuda-launch",
+        "`CudaKernel` launch, four checked arguments (stand-in)",
+        "raw kernel that does nothing",
+        5,
+        kernels.cuda_launch,
+        "us",
+        STAND_IN,
+    ),
+    Row(
+        "prepared-launch",
+        "`PreparedLaunch` of the same (stand-in)",
+        "raw kernel that does nothing",
+        None,
+        kernels.prepared_launch,
         "us",
         STAND_IN,
     ),

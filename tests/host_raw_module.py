@@ -146,7 +146,6 @@ class RawKernel:
                 assert value.shape == (1,), "the only host arrays that CuPy takes are of one element"
                 buffer = value
             elif isinstance(value, np.generic):
-                assert not isinstance(value, np.void), "CuPy takes no numpy.void"
                 buffer = np.array(value)
             elif value is None:
                 buffer = np.zeros(1, np.uint64)

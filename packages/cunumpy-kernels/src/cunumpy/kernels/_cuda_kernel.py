@@ -783,6 +783,15 @@ class PreparedLaunch:
     Made by `CudaKernel.prepare`. It keeps its arrays alive, and launches on what they hold at the time of the call.
     Structs are packed once: what is replaced in them later is not noticed.
 
+    Parameters
+    ----------
+    kernel : CudaKernel
+        What is launched.
+    args : tuple
+        Its arguments.
+    n_threads, grid, block, shared_mem
+        As for a launch of the kernel.
+
     Examples
     --------
     >>> import cunumpy as xp

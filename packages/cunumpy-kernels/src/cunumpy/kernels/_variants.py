@@ -6,7 +6,6 @@ import contextvars
 import operator
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +167,8 @@ def compile_each(
     if jobs == 1 or len(kernels) < 2:
         errors = [compile_one(kernel) for kernel in kernels]
     else:
+        from concurrent.futures import ThreadPoolExecutor
+
         cupy = sys.modules.get("cupy")
         device = None if cupy is None else cupy.cuda.runtime.getDevice()
 

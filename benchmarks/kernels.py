@@ -1,0 +1,47 @@
+"""CUDA kernels: what a launch costs in Python, around a raw kernel that does nothing.
+
+Each function measures one row of the table in `benchmarks.rows`, on the stand-in for CuPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks._measure import Effort, Rounds, measure, statement
+from cunumpy.kernels import CudaKernel
+
+SOURCE = 'extern "C" __global__ void axpy(double a, const double* x, double* y, int n) {}'
+
+
+class _RawKernel:
+    attributes = {"max_threads_per_block": 1024, "shared_size_bytes": 0, "max_dynamic_shared_size_bytes": 49152}  # noqa: RUF012
+
+    def __init__(self, code: str, name: str, options: tuple[str, ...] = ()) -> None:
+        pass
+
+    def compile(self, log_stream: Any = None) -> None:
+        pass
+
+    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
+        pass
+
+
+def cuda_launch(effort: Effort) -> Rounds:
+    """A checked launch with four arguments against that of the raw kernel."""
+    return _against_raw(effort, "kernel(2.0, x, y, 1000, n_threads=1000)")
+
+
+def prepared_launch(effort: Effort) -> Rounds:
+    """A prepared launch against that of the raw kernel."""
+    return _against_raw(effort, "prepared()")
+
+
+def _against_raw(effort: Effort, ours: str) -> Rounds:
+    import cupy
+
+    cupy.RawKernel = _RawKernel
+    kernel, x, y = CudaKernel(SOURCE, "axpy"), cupy.zeros(1000), cupy.zeros(1000)
+    names: dict[str, Any] = {"kernel": kernel, "raw": _RawKernel("", ""), "x": x, "y": y}
+    names["prepared"] = kernel.prepare(2.0, x, y, 1000)
+    theirs = "raw((8,), (128,), (2.0, x, y, 1000), shared_mem=0)"
+    return measure(effort, statement(ours, **names), statement(theirs, **names))
