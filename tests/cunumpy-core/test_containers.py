@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cunumpy import _containers
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentTypeError
 
 Pair = collections.namedtuple("Pair", "a b")
 
@@ -215,13 +215,17 @@ def test_dataclass_types_and_other_objects_are_leaves() -> None:
     assert not _containers.holds([Plain, holder, {1, 2}], lambda leaf: isinstance(leaf, np.ndarray))
 
 
-def test_a_cycle_is_searched_but_not_converted() -> None:
+def test_a_cycle_is_searched_and_converted_to_a_cycle() -> None:
     cycle: list[typing.Any] = [np.ones(1)]
     cycle.append({"up": cycle})
     assert _containers.holds(cycle, lambda leaf: isinstance(leaf, np.ndarray))
     assert not _containers.holds(cycle, lambda leaf: isinstance(leaf, set))
-    with pytest.raises(ArgumentError, match="f: a list among the arguments or results holds itself"):
-        convert(cycle)
+    result = convert(cycle)
+    assert result is not cycle
+    assert result[0] == -1.0
+    assert result[1]["up"] is result
+    assert cycle[0] == 1.0
+    assert cycle[1]["up"] is cycle
 
 
 def test_a_cycle_in_which_nothing_changes_stays_as_it_is() -> None:
@@ -235,15 +239,28 @@ def test_a_cycle_in_which_nothing_changes_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_a_cycle_is_refused_wherever_the_array_is(position: int) -> None:
+def test_a_cycle_stays_one_wherever_the_array_is(position: int) -> None:
     inner: dict[str, typing.Any] = {}
-    cycle: list[typing.Any] = [inner, (inner,), "text"]
+    plain = Plain(inner)
+    cycle: list[typing.Any] = [inner, (inner,), plain]
     inner["up"] = cycle
     cycle.insert(position, np.ones(1))
-    with pytest.raises(ArgumentError, match="f: a list among the arguments or results holds itself"):
-        convert([cycle])
-    with pytest.raises(ArgumentError, match="holds itself"):
-        convert(inner)
+    for up in (convert([cycle])[0], convert(inner)["up"], convert((cycle,))[0], convert(plain).a["up"]):
+        array = up.pop(position)
+        assert array == -1.0
+        new, (same,), holder = up
+        assert new is same is holder.a is not inner
+        assert new["up"] is up is not cycle
+        assert type(holder) is Plain
+
+
+def test_a_tuple_that_holds_itself_through_a_list_stays_one() -> None:
+    knot: list[typing.Any] = [np.ones(1)]
+    knot.append((knot, "text"))
+    first, second = convert(knot)[1], convert(knot[1])
+    for result in (first, second):
+        assert result[0][1] is result
+        assert result[0][0] == -1.0
 
 
 def test_a_container_that_can_not_be_copied_is_named() -> None:
@@ -271,6 +288,40 @@ def test_a_failing_leaf_leaves_the_memo_clean() -> None:
     with pytest.raises(ValueError, match="leaf"):
         _containers.convert([{1, 2}], fail, memo, "f")
     assert memo == {}
+
+
+class Slotted:
+    __slots__ = ("__private", "public", "unset")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.__private = array
+        self.public = [array]
+
+    @property
+    def private(self) -> np.ndarray:
+        return self.__private
+
+
+class Mixed(Slotted):
+    def __init__(self, array: np.ndarray) -> None:
+        super().__init__(array)
+        self.own = {"array": array}
+
+
+@pytest.mark.parametrize("kind", [Slotted, Mixed])
+def test_classes_are_opened_on_demand(kind: type) -> None:
+    value = kind(np.ones(1))
+    assert convert(value) is value
+    result = _containers.convert(value, negated, {}, "f", lambda cls: issubclass(cls, Slotted))
+    assert type(result) is kind
+    assert result.private is result.public[0]
+    assert result.private == -1.0
+    assert value.private == 1.0
+    assert not hasattr(result, "unset")
+    if kind is Mixed:
+        assert result.own["array"] is result.private
+    found = list(_containers.leaves([value, value], lambda cls: cls is kind))
+    assert all(leaf is value.private for leaf in found)
 
 
 def test_dataclasses_is_not_imported_for_values_that_are_none() -> None:

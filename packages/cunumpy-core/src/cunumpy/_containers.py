@@ -1,19 +1,22 @@
 """The one converter for nested containers of arguments and results.
 
-Containers are ``tuple`` (named tuples too), ``list``, ``dict`` and their subclasses, and instances of dataclasses.
-Everything else is a leaf: sets (arrays can't be in them), arrays of objects, other objects, and the keys of a dict.
+Containers are ``tuple`` (named tuples too), ``list``, ``dict`` and their subclasses, instances of dataclasses, and those
+of other classes that the caller opens. Everything else is a leaf: sets (arrays can't be in them), arrays of objects, other
+objects, and the keys of a dict. Containers may hold themselves.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     Memo: TypeAlias = dict[int, tuple[Any, Any]]
@@ -21,13 +24,55 @@ if TYPE_CHECKING:
 PLAIN_TYPES = frozenset({type(None), bool, int, float, complex, str, bytes, np.float64, np.int64, np.bool})
 """Types that are never containers and never converted."""
 
-# These stand for the result of a container that is being converted, and of one that was met again inside itself.
-_OPEN = object()
-_CYCLIC = object()
+
+def children(value: Any, opened: Callable[[type], bool] | None = None) -> Iterable[Any] | None:
+    """Give what a container holds, or None for a leaf; `opened` tells which further classes are containers."""
+    kind = type(value)
+    if kind is list or kind is tuple or isinstance(value, (list, tuple)):
+        return value
+    if isinstance(value, dict):
+        return dict.values(value)
+    if hasattr(kind, "__dataclass_fields__") or (opened is not None and opened(kind)):
+        return attributes(value).values()
+    return None
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes that an object itself has, in ``__dict__`` and in slots."""
+    found: dict[str, Any] = {}
+    for cls in type(value).__mro__:
+        for name, member in vars(cls).items():
+            if type(member) is MemberDescriptorType and name not in found:
+                with suppress(AttributeError):  # a slot may be unset
+                    found[name] = member.__get__(value)
+    found.update(getattr(value, "__dict__", ()))
+    return found
+
+
+def leaves(values: Iterable[Any], opened: Callable[[type], bool] | None = None) -> Iterator[Any]:
+    """Yield the leaves of nested containers in order, those of a container that is met again once.
+
+    Examples
+    --------
+    >>> list(leaves([{"a": [1.5, {2}]}, "text", {3}]))
+    [{2}, {3}]
+    """
+    seen: set[int] = set()
+    pending = list(values)[::-1]
+    while pending:
+        value = pending.pop()
+        if type(value) in PLAIN_TYPES:
+            continue
+        inside = children(value, opened)
+        if inside is None:
+            yield value
+        elif id(value) not in seen:
+            seen.add(id(value))
+            pending.extend(list(inside)[::-1])
 
 
 def holds(values: Iterable[Any], wanted: Callable[[Any], bool]) -> bool:
-    """Tell whether any leaf in nested containers is wanted; containers that hold themselves are fine.
+    """Tell whether any leaf in nested containers is wanted.
 
     Parameters
     ----------
@@ -41,30 +86,16 @@ def holds(values: Iterable[Any], wanted: Callable[[Any], bool]) -> bool:
     >>> holds([{"a": [1, {2}]}], lambda leaf: isinstance(leaf, set))
     True
     """
-    seen: set[int] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        kind = type(value)
-        if kind in PLAIN_TYPES:
-            continue
-        if kind is list or kind is tuple or isinstance(value, (list, tuple)):
-            children: Iterable[Any] = value
-        elif isinstance(value, dict):
-            children = dict.values(value)
-        elif hasattr(kind, "__dataclass_fields__"):
-            children = _fields(value).values()
-        elif wanted(value):
-            return True
-        else:
-            continue
-        if id(value) not in seen:
-            seen.add(id(value))
-            pending.extend(children)
-    return False
+    return any(map(wanted, leaves(values)))
 
 
-def convert(value: Any, leaf: Callable[[Any], Any], memo: Memo, function: str) -> Any:
+def convert(
+    value: Any,
+    leaf: Callable[[Any], Any],
+    memo: Memo,
+    function: str,
+    opened: Callable[[type], bool] | None = None,
+) -> Any:
     """Convert the leaves of nested containers.
 
     Parameters
@@ -78,18 +109,18 @@ def convert(value: Any, leaf: Callable[[Any], Any], memo: Memo, function: str) -
         that is passed twice one object, and converts it once.
     function : str
         Name of the caller, for the error messages.
+    opened : callable, optional
+        Tells of a class whether the attributes of its objects are looked into, as those of dataclasses are.
 
     Returns
     -------
     Any
-        The value itself where nothing inside was replaced, else a new container of the same type. Subclasses of list
-        and dict and dataclass instances are copied with `copy.copy`, then their items are replaced, without calling
-        ``__init__``; subclasses of tuple are made with ``tuple.__new__``.
+        The value itself where nothing inside was replaced, else a new container of the same type, which holds itself
+        where the old one did. Subclasses of list and dict and objects are copied with `copy.copy`, then their items or
+        attributes are replaced, without calling ``__init__``; subclasses of tuple are made with ``tuple.__new__``.
 
     Raises
     ------
-    ArgumentError
-        A container holds itself and a leaf that is replaced.
     ArgumentTypeError
         A container can't be copied.
 
@@ -98,89 +129,86 @@ def convert(value: Any, leaf: Callable[[Any], Any], memo: Memo, function: str) -
     >>> convert({"a": (1, "x"), "b": [{2}]}, lambda leaf: sorted(leaf), {}, "f")
     {'a': (1, 'x'), 'b': [[2]]}
     """
-    kind = type(value)
-    if kind in PLAIN_TYPES:
+    if type(value) in PLAIN_TYPES:
         return value
     known = memo.get(id(value))
     if known is not None:
-        if known[1] is _OPEN or known[1] is _CYCLIC:
-            memo[id(value)] = (value, _CYCLIC)  # fine, unless it turns out to hold something to replace
-            return value
         return known[1]
-    memo[id(value)] = (value, _OPEN)  # holding the value keeps its id from being reused
-    try:
-        if isinstance(value, (tuple, list)):
-            result = _sequence(value, [convert(item, leaf, memo, function) for item in value], function)
-        elif isinstance(value, dict):
-            changed = _changed(dict.items(value), leaf, memo, function)
-            result = _with_items(value, changed, function) if changed else value
-        elif hasattr(kind, "__dataclass_fields__"):
-            changed = _changed(_fields(value).items(), leaf, memo, function)
-            result = _with_attributes(value, changed, function) if changed else value
-        else:
-            result = leaf(value)
-        if result is not value and memo[id(value)][1] is _CYCLIC:
-            raise ArgumentError(
-                f"{function}: a {kind.__name__} among the arguments or results holds itself, so that the arrays inside "
-                "can't be converted; pass the arrays on their own."
-            )
-    except BaseException:
-        del memo[id(value)]
-        raise
-    memo[id(value)] = (value, result)
+    made: Memo = {}
+    _convert_leaves(value, leaf, memo, made, opened)
+    result = _rebuilt(value, memo, made, function)
+    memo.update(made)
     return result
 
 
-def _changed(items: Iterable[tuple[Any, Any]], leaf: Callable[[Any], Any], memo: Memo, function: str) -> dict[Any, Any]:
-    changed = {}
-    for key, old in items:
-        new = convert(old, leaf, memo, function)
-        if new is not old:
-            changed[key] = new
-    return changed
+def _convert_leaves(
+    value: Any, leaf: Callable[[Any], Any], memo: Memo, made: Memo, opened: Callable[[type], bool] | None
+) -> None:
+    """Enter all leaves, and all containers in which nothing is replaced, into `made`."""
+    holders: dict[int, list[int]] = {id(value): []}  # of each container, the ids of those that hold it
+    containers: dict[int, Any] = {}
+    changed: list[int] = []
+    pending = [(value, id(value))]
+    while pending:
+        item, holder = pending.pop()
+        if type(item) in PLAIN_TYPES:
+            continue
+        key = id(item)
+        if key in containers:
+            holders[key].append(holder)
+            continue
+        known = memo.get(key) or made.get(key)
+        if known is None:
+            inside = children(item, opened)
+            if inside is not None:
+                containers[key] = item
+                holders[key] = [holder]
+                pending.extend([(child, key) for child in list(inside)[::-1]])
+                continue
+            made[key] = known = (item, leaf(item))  # holding the item keeps its id from being reused
+        if known[1] is not item:
+            changed.append(holder)
+    while changed:
+        key = changed.pop()
+        if containers.pop(key, None) is not None:
+            changed.extend(holders[key])
+    made.update((key, (item, item)) for key, item in containers.items())
 
 
-def _sequence(value: Any, items: list[Any], function: str) -> Any:
-    if all(new is old for new, old in zip(items, value, strict=True)):
+def _rebuilt(value: Any, memo: Memo, made: Memo, function: str) -> Any:
+    if type(value) in PLAIN_TYPES:
         return value
-    kind = type(value)
-    if kind is list:
-        return items
-    if kind is tuple:
-        return tuple(items)
-    if isinstance(value, list):
-        result = _copied(value, function)
-        list.__setitem__(result, slice(None), items)
+    key = id(value)
+    known = memo.get(key) or made.get(key)
+    if known is not None:
+        return known[1]
+    if isinstance(value, tuple):
+        items = [_rebuilt(item, memo, made, function) for item in value]
+        known = made.get(key)
+        if known is not None:  # it was met again inside itself, in a list say
+            return known[1]
+        kind = type(value)
+        result: Any = tuple(items) if kind is tuple else tuple.__new__(kind, items)  # a named tuple's takes them apart
+        if hasattr(value, "__dict__"):
+            result.__dict__.update(value.__dict__)
+        made[key] = (value, result)
         return result
-    result = tuple.__new__(kind, items)  # a named tuple's own __new__ takes the items one by one
-    if hasattr(value, "__dict__"):
-        result.__dict__.update(value.__dict__)
+    # What can hold itself is there before its items are.
+    result = value.copy() if type(value) in (list, dict) else _copied(value, function)
+    made[key] = (value, result)
+    if isinstance(value, list):
+        list.__setitem__(result, slice(None), [_rebuilt(item, memo, made, function) for item in value])
+    elif isinstance(value, dict):
+        for name, old in dict.items(value):
+            new = _rebuilt(old, memo, made, function)
+            if new is not old:
+                dict.__setitem__(result, name, new)
+    else:
+        for name, old in attributes(value).items():
+            new = _rebuilt(old, memo, made, function)
+            if new is not old:
+                object.__setattr__(result, name, new)  # also where the dataclass is frozen
     return result
-
-
-def _with_items(value: Any, changed: dict[Any, Any], function: str) -> Any:
-    if type(value) is dict:
-        return {**value, **changed}
-    result = _copied(value, function)
-    for key, new in changed.items():
-        dict.__setitem__(result, key, new)
-    return result
-
-
-def _with_attributes(value: Any, changed: dict[str, Any], function: str) -> Any:
-    result = _copied(value, function)
-    for name, new in changed.items():
-        object.__setattr__(result, name, new)  # also where the dataclass is frozen
-    return result
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass instance that have a value."""
-    from dataclasses import fields  # imported already by whoever made the class
-
-    missing = object()
-    found = {field.name: getattr(value, field.name, missing) for field in fields(value)}
-    return {name: field for name, field in found.items() if field is not missing}
 
 
 def _copied(value: Any, function: str) -> Any:

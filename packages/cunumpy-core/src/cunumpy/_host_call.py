@@ -54,8 +54,6 @@ def host_call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
     Raises
     ------
-    ArgumentError
-        A container with device arrays holds itself.
     ArgumentTypeError
         A container with device arrays can't be copied; or ``fun``, called with NumPy in the place of CuPy, returned a
         generator or coroutine, whose body would run after the call, without the NumPy backend.
@@ -108,7 +106,6 @@ def host_call_inplace(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> 
     ------
     ArgumentError
         Two different device arrays among the arguments share memory, so that their copies can't; nothing was called.
-        Or as in `host_call`.
     ArgumentTypeError, TransferError
         As in `host_call`.
 
