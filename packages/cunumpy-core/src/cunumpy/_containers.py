@@ -1,8 +1,8 @@
 """The one converter for nested containers of arguments and results.
 
-Containers are ``tuple`` (named tuples too), ``list``, ``dict`` and their subclasses, instances of dataclasses, and those
-of other classes that the caller opens. Everything else is a leaf: sets (arrays can't be in them), arrays of objects, other
-objects, and the keys of a dict. Containers may hold themselves.
+Containers are ``tuple`` (named tuples too), ``list``, ``dict`` and their subclasses, instances of dataclasses, and
+those of other classes that the caller opens. Everything else is a leaf: sets (arrays can't be in them), arrays of
+objects, other objects, and the keys of a dict. Containers may hold themselves.
 """
 
 from __future__ import annotations

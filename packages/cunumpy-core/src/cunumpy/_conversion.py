@@ -238,16 +238,16 @@ def wrap_foreign(array: Any, function: str) -> Any:
     return wrapped
 
 
-def copy_to_host(array: Any, function: str) -> np.ndarray:
-    """Copy a CuPy array to the host, wait for it, and record ``to_host``."""
+def copy_to_host(array: Any, function: str, out: np.ndarray | None = None) -> np.ndarray:
+    """Copy a CuPy array to the host, or into a contiguous array there, wait for it, and record ``to_host``."""
     if not _transfers.watching():
-        host: np.ndarray = array.get(order="A")
+        host: np.ndarray = array.get(order="A", out=out)
         return host
     text = _text(function, array)
     _transfers.announce("to_host", text, array.nbytes)
     started = perf_counter()
     with _transfers.own():
-        host = array.get(order="A")
+        host = array.get(order="A", out=out)
     _transfers.record("to_host", text, host.nbytes, started=started)
     return host
 
@@ -265,6 +265,23 @@ def copy_to_device(host: np.ndarray, function: str, given: Any = None) -> Any:
     if watched:
         _transfers.record("to_device", text, host.nbytes, started=started)
     return array
+
+
+def write_to_device(array: Any, host: np.ndarray, function: str) -> None:
+    """Copy a host array into a CuPy array of its shape and dtype, wait for it, and record ``to_device``."""
+    if not array.flags.forc:  # CuPy copies to one block of memory only
+        with array.device:
+            array[...] = copy_to_device(host, function)
+        return
+    watched = _transfers.watching()
+    if watched:
+        text = _text(function, host)
+        _transfers.announce("to_device", text, host.nbytes)
+        started = perf_counter()
+    with array.device:
+        array.set(host)
+    if watched:
+        _transfers.record("to_device", text, host.nbytes, started=started)
 
 
 def wait(synchronize: Any, text: str) -> None:

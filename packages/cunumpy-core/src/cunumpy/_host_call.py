@@ -252,7 +252,7 @@ def _call(
     memo: _containers.Memo = {}
     if inplace:
         for device, host in converted:
-            _copy_back(device, host, function)
+            _conversion.write_to_device(device, host, function)
         memo = {id(host): (host, device) for device, host in converted}
     return _containers.convert(result, _result_to_device, memo, function)
 
@@ -292,11 +292,6 @@ def _result_to_device(value: Any) -> Any:
     if isinstance(value, np.ndarray) and _gate.fits_device(value.dtype) and not _gate.is_masked(value):
         return _conversion.to_cupy(value)
     return value
-
-
-def _copy_back(array: Any, host: np.ndarray, function: str) -> None:
-    with array.device:
-        array[...] = _conversion.copy_to_device(host, function)
 
 
 def _refuse_overlap(array: Any, other: Any, function: str) -> None:
