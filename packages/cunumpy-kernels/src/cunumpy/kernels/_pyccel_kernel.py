@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["PyccelKernel", "outputs_from_annotations"]
 
 _modules = sys.modules
-_host = _conversion.HOST_TYPES.issuperset
+_get_backend = _backend.get_backend
+_are_host = _conversion.HOST_TYPES.issuperset
 
 
 class _OutputIndexError(ArgumentError, IndexError):
@@ -181,7 +182,11 @@ class PyccelKernel:
         if convert is None:
             if "cupy" not in _modules:  # then there are no device arrays, and the backend is NumPy
                 return self._kernel(*args, **kwargs) if kwargs else self._kernel(*args)
-            if _backend.get_backend() == "numpy" and _host(map(type, args)) and _host(map(type, kwargs.values())):
+            if (
+                _are_host(map(type, args))
+                and (not kwargs or _are_host(map(type, kwargs.values())))
+                and _get_backend() == "numpy"
+            ):
                 return self._kernel(*args, **kwargs)
         elif not convert:
             return self._kernel(*args, **kwargs)
