@@ -7,6 +7,8 @@ what it returns of its arguments are the caller's objects.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,16 +33,13 @@ _ALIGNMENT = 64
 
 def opened_by(modules: Collection[str]) -> Opened:
     """Return what tells whether a class is defined in one of the modules, or in a module or package inside of one."""
-    if not modules:
-        return None
-    prefixes = tuple([f"{module}." for module in modules])
+    return partial(_is_in, tuple([f"{module}." for module in modules])) if modules else None
 
-    def opened(kind: type) -> bool:
-        return f"{kind.__module__}.".startswith(prefixes) and not (
-            issubclass(kind, (np.ndarray, type)) or hasattr(kind, "__cuda_array_interface__")
-        )
 
-    return opened
+def _is_in(prefixes: tuple[str, ...], kind: type) -> bool:
+    return f"{kind.__module__}.".startswith(prefixes) and not (
+        issubclass(kind, (np.ndarray, type)) or hasattr(kind, "__cuda_array_interface__")
+    )
 
 
 def device_arrays(values: Iterable[Any], opened: Opened) -> dict[int, Any]:
@@ -206,17 +205,13 @@ def _copied_to_host(arrays: dict[int, Any], name: str) -> dict[int, _HostCopy]:
         key: _HostCopy(array if _arrays.is_device_array(array) else _conversion.wrap_foreign(array, name))
         for key, array in arrays.items()
     }
-    if len(copies) == 1:
-        for copy in copies.values():
+    shared = [group for group in _neighbours(copies.values()) if len(group) > 1 and _share_memory(group)]
+    views = {id(copy) for group in shared for copy in group}
+    for copy in copies.values():
+        if id(copy) not in views:
             copy.copy(name)
-        return copies
-    groups = _neighbours(copies.values())
-    for group in groups:
-        if len(group) > 1 and _share_memory(group):
-            _copy_common_base(group, name)
-        else:
-            for copy in group:
-                copy.copy(name)
+    for group in shared:
+        _copy_common_base(group, name)
     return copies
 
 
@@ -269,6 +264,8 @@ def _contents(container: Any) -> list[Any] | dict[Any, Any]:
     """Return what is in a container now, as a list, or as a dict of items or attributes."""
     if isinstance(container, list):
         return list(container)
+    if isinstance(container, OrderedDict):
+        return dict(OrderedDict.items(container))  # dict's own order is another one
     if isinstance(container, dict):
         return dict(dict.items(container))
     return _containers.attributes(container)
@@ -296,7 +293,8 @@ def _assign(container: Any, contents: Any) -> None:
         for key, value in contents.items():
             if reorder:
                 container.pop(key, None)
-            container[key] = value
+            if reorder or dict.get(container, key, contents) is not value:
+                container[key] = value
         return
     now = _containers.attributes(container)
     for name in now.keys() - contents.keys():

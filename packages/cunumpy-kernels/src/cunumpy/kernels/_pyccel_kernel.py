@@ -50,7 +50,8 @@ class PyccelKernel:
         Modules and packages by dotted name. Objects of classes that are defined in them, or in a module inside of them,
         are argument objects: device arrays are also found in their attributes and slots.
     is_array : callable, optional
-        Tells of a value in the result whether it goes to the device. By default NumPy arrays do.
+        Tells of a value in the result whether it goes to the device. By default NumPy arrays do. It is not asked of
+        numbers, which stay on the host.
     outputs : sequence of int or str, optional
         The arguments that the function writes to, by position (negative: from the end of those passed) or name; every
         array inside of them counts. ``()`` says that it writes to none. By default all are copied back.
