@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cunumpy as xp
@@ -201,34 +201,13 @@ def picture(value: Any, array_type: type) -> Any:
 
 @given(specs())
 def test_conversion_is_not_seen(spec: Any) -> None:
-    expected_args, expected_bases = build(spec, np)
+    expected_args, expected_arrays = build(spec, np)
     args, arrays = build(spec, cupy)
     expected = kernel(*expected_args)
-    passed: list[Any] = list(args)
-    result = PyccelKernel(kernel)(*passed)
-    has_arrays = any(leaf[0] == "array" for leaf in _flat(picture(expected[0]["all"], np.ndarray)))
-    if not has_arrays:
-        return
-    both = [[expected_args, expected_bases, expected], [args, arrays, result]]
-    assert picture(both[1], cupy.ndarray) == picture(both[0], np.ndarray)
-    # What is returned of the arguments still shares their memory.
-    for ours, theirs in zip(result[1], expected[1], strict=True):
-        for array, base in zip(arrays, expected_bases, strict=True):
-            if theirs.size and base.size and np.shares_memory(theirs, base) and (ours.flags.forc or base.ndim < 2):
-                assert array.data.ptr <= ours.data.ptr < array.data.ptr + array.nbytes or not _plain(args, array)
-
-
-def _flat(drawn: Any) -> list[Any]:
-    if isinstance(drawn, tuple) and drawn and drawn[0] == "array":
-        return [drawn]
-    if isinstance(drawn, (list, tuple)):
-        return [leaf for item in drawn for leaf in _flat(item)]
-    return []
-
-
-def _plain(args: list[Any], array: Any) -> bool:
-    """Tell whether a base array is an argument itself: copies of strided views have another layout."""
-    return any(arg is array for arg in args)
+    assume(expected[0]["all"])  # else nothing is converted
+    result = PyccelKernel(kernel)(*args)
+    ours, theirs = [args, arrays, result], [expected_args, expected_arrays, expected]
+    assert picture(ours, cupy.ndarray) == picture(theirs, np.ndarray)
 
 
 # --- containers and objects -------------------------------------------------------------------------------------------

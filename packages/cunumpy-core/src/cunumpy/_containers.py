@@ -29,7 +29,8 @@ def children(value: Any, opened: Callable[[type], bool] | None = None) -> Iterab
     """Give what a container holds, or None for a leaf; `opened` tells which further classes are containers."""
     kind = type(value)
     if kind is list or kind is tuple or isinstance(value, (list, tuple)):
-        return value
+        sequence: Iterable[Any] = value
+        return sequence
     if isinstance(value, dict):
         return dict.values(value)
     if hasattr(kind, "__dataclass_fields__") or (opened is not None and opened(kind)):

@@ -306,7 +306,7 @@ def _signature(kernel: Any) -> dict[str, inspect.Parameter] | None:
 def _own_signature(function: Any) -> dict[str, inspect.Parameter] | None:
     try:
         return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, NameError):  # NameError: from Python 3.14 on annotations are evaluated only here
         return None
 
 
