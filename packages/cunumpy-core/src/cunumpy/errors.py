@@ -13,6 +13,7 @@ works as it does with NumPy::
     ├── CommunicationError        RuntimeError    arrays that can't go through MPI as things stand
     ├── CompileError              RuntimeError    code that a compiler refuses
     ├── KernelError               RuntimeError    a kernel failed on the device, or wrote NaN or infinity
+    ├── MissingKernelError        LookupError     an implementation of a kernel that is not there, or can't be loaded
     ├── MissingNameError          AttributeError  a name that the active backend, or the installation, lacks
     ├── MissingPackageError       ImportError     a package that has to be added first
     ├── ScopeError                RuntimeError    a backend scope was left out of order
@@ -39,6 +40,7 @@ __all__ = [
     "CuNumpyWarning",
     "InstallationWarning",
     "KernelError",
+    "MissingKernelError",
     "MissingNameError",
     "MissingPackageError",
     "MixedBackendError",
@@ -112,6 +114,10 @@ class CompileError(CuNumpyError, RuntimeError):
 
 class KernelError(CuNumpyError, RuntimeError):
     """A kernel failed on the device, or wrote NaN or infinity where that is checked."""
+
+
+class MissingKernelError(CuNumpyError, LookupError, NotImplementedError):
+    """An implementation of a kernel that a call needs is not there, or can't be loaded."""
 
 
 class MissingNameError(CuNumpyError, AttributeError):

@@ -1,0 +1,200 @@
+"""What the annotations of a host kernel say of its parameters, and where a CUDA kernel says otherwise."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cunumpy.cuda import CudaParameter
+
+
+class HostParameter(NamedTuple):
+    """A parameter of a host function; what its annotation does not say is None.
+
+    Attributes
+    ----------
+    name : str
+    dtype : numpy.dtype or None
+        Of the scalar, or of the array's elements.
+    ndim : int or None
+        0 for a scalar.
+    const : bool
+        Whether the annotation says that it is not written.
+    text : str
+        The annotation, for messages.
+    """
+
+    name: str
+    dtype: np.dtype[Any] | None = None
+    ndim: int | None = None
+    const: bool = False
+    text: str = ""
+
+
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "float": np.dtype(np.float64),
+    "int": np.dtype(np.int64),
+    "complex": np.dtype(np.complex128),
+    "bool_": np.dtype(np.bool_),
+    **{f"{sign}int{bits}": np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{name: np.dtype(name) for name in ("bool", "float16", "float32", "float64", "complex64", "complex128")},
+}
+"""By the names of annotations; Pyccel's ``int`` has 64 bits."""
+
+
+# --- reading host functions -------------------------------------------------------------------------------------------
+
+
+def parameters_of(function: Callable[..., Any]) -> list[HostParameter] | None:
+    """Return the positional parameters of a function; None where it has no signature, or takes any number of them."""
+    try:
+        parameters = _signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if not parameters or any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return None
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [_of_annotation(one.name, one.annotation) for one in parameters if one.kind in positional]
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except NameError:
+        # From Python 3.14 on annotations are run only when they are asked for, and float[:] can't be.
+        if sys.version_info < (3, 14):
+            raise
+        annotationlib = import_module("annotationlib")
+        return inspect.signature(function, annotation_format=annotationlib.Format.STRING)
+
+
+def stub_parameters(module_file: str | Path, name: str) -> list[HostParameter] | None:
+    """Return the parameters of a function of a compiled module from the stub that Pyccel leaves beside it."""
+    file = Path(module_file)
+    stub = file.parent / "__pyccel__" / f"{file.name.partition('.')[0]}.pyi"
+    try:
+        body = ast.parse(stub.read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError, ValueError):
+        return None
+    found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == name]
+    if not found:
+        return None
+    arguments = [*found[0].args.posonlyargs, *found[0].args.args]
+    if len(found) > 1:  # one for each combination of types, so that types say nothing
+        return [HostParameter(one.arg) for one in arguments]
+    return [HostParameter(one.arg) if one.annotation is None else _of_node(one.arg, one.annotation) for one in arguments]
+
+
+def _of_annotation(name: str, annotation: Any) -> HostParameter:
+    if annotation is inspect.Parameter.empty:
+        return HostParameter(name)
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        return _of_text(name, annotation)
+    if typing.get_origin(annotation) is typing.Final:
+        (inner,) = typing.get_args(annotation)
+        found = _of_annotation(name, inner)
+        return found._replace(const=True, text=f"Final[{found.text}]")
+    if isinstance(annotation, type) and annotation.__module__ in ("builtins", "numpy"):
+        return _of_text(name, annotation.__name__)
+    return HostParameter(name)
+
+
+def _of_text(name: str, text: str) -> HostParameter:
+    plain = text.strip()
+    if plain.startswith("const "):
+        return _of_text(name, plain.removeprefix("const "))._replace(const=True, text=plain)
+    try:
+        node = ast.parse(plain, mode="eval").body
+    except (SyntaxError, ValueError):
+        return HostParameter(name)
+    return _of_node(name, node)._replace(text=plain)
+
+
+def _of_node(name: str, node: ast.expr) -> HostParameter:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return _of_text(name, node.value)
+    if isinstance(node, ast.Call):  # float[:, :](order=F)
+        node = node.func
+    last = _last_name(node)
+    if last is not None:
+        dtype = _DTYPES.get(last)
+        return HostParameter(name) if dtype is None else HostParameter(name, dtype, 0, text=last)
+    if isinstance(node, ast.Subscript):
+        outer = _last_name(node.value)
+        if outer == "Final":
+            return _of_node(name, node.slice)._replace(const=True, text=ast.unparse(node))
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if outer is not None and axes and all(isinstance(axis, ast.Slice) for axis in axes):
+            # The name of a type variable tells no dtype.
+            return HostParameter(name, _DTYPES.get(outer), len(axes), text=ast.unparse(node))
+    return HostParameter(name)
+
+
+def _last_name(node: ast.expr) -> str | None:
+    """Return ``float64`` of ``float64`` and of ``numpy.float64``."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) and _last_name(node.value) is not None else None
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+def differences(host: Sequence[HostParameter], cuda: Sequence[CudaParameter]) -> list[str]:
+    """Return where the types of a host kernel and of a CUDA kernel contradict each other, in words.
+
+    Only what both sides say is compared. Scalars are converted at a launch, so that their kinds have to agree and not
+    their sizes. Many sources leave ``const`` and ``Final`` out, so constness is compared where both sides use them.
+    """
+    marked = any(one.const and one.ndim for one in host) and any(_is_array(one) and one.const for one in cuda)
+    return [text for one, other in zip(host, cuda, strict=True) for text in _compared(one, other, marked)]
+
+
+def _is_array(parameter: CudaParameter) -> bool:
+    return parameter.pointer or parameter.view_ndim is not None
+
+
+def _compared(host: HostParameter, cuda: CudaParameter, marked: bool) -> Iterator[str]:
+    if host.ndim is None or (cuda.struct is not None):
+        return
+    says = f"{host.name}: {host.text!r} on the host, {_text(cuda)} in CUDA"
+    if not _is_array(cuda):
+        if host.ndim:
+            yield f"{says}: an array and a scalar"
+        elif host.dtype is not None and cuda.dtype is not None and not _convertible(host.dtype, cuda.dtype):
+            yield f"{says}: numbers of different kinds"
+        return
+    if host.ndim == 0:
+        yield f"{says}: a scalar and an array"
+        return
+    if host.dtype is not None and cuda.dtype is not None and host.dtype != cuda.dtype:
+        yield f"{says}: {host.dtype} and {cuda.dtype}"
+    if cuda.view_ndim is not None and cuda.view_ndim != host.ndim:
+        yield f"{says}: {host.ndim} and {cuda.view_ndim} dimension(s)"
+    if marked and host.const and not cuda.const:
+        yield f"{says}: not written on the host, and written in CUDA, or const is missing"
+    if marked and cuda.const and not host.const:
+        yield f"{says}: not written in CUDA, and written on the host, or Final is missing"
+
+
+def _convertible(host: np.dtype[Any], cuda: np.dtype[Any]) -> bool:
+    """Tell whether scalars that a host function takes are taken by a CUDA kernel as what they are."""
+    kinds = {"b": "biu", "i": "iu", "u": "iu", "f": "f", "c": "c"}
+    return cuda.kind in kinds[host.kind]
+
+
+def _text(cuda: CudaParameter) -> str:
+    view = cuda.view_ndim is not None
+    const = "const " if cuda.const and not view else ""
+    return f"'{const}{cuda.ctype}{'*' if cuda.pointer else ''}'"

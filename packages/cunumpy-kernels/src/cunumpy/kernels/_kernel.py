@@ -1,0 +1,789 @@
+"""A kernel with a host and a CUDA side, and which of them a call runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from cunumpy import _transfers
+from cunumpy._backend import get_backend
+from cunumpy._call_sites import warn
+from cunumpy._gate import describe
+from cunumpy.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BackendFallbackWarning,
+    MissingKernelError,
+)
+from cunumpy.kernels import _checks, _conversion, _host_types
+from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
+from cunumpy.kernels._cuda_kernel import CudaKernel
+from cunumpy.kernels._folder import KernelFolder, check_cuda_options, is_compiled
+from cunumpy.kernels._host_implementations import HostImplementations
+from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
+from cunumpy.kernels._settings import DEVICE, HOST
+
+if TYPE_CHECKING:
+    from cunumpy.kernels._host_types import HostParameter
+
+DISPATCHES = ("backend", "arrays")
+MISSING_CUDA = ("raise", "fallback")
+
+_modules = sys.modules
+_MOST_TYPES = 256
+"""So many types of arguments a kernel remembers; classes that are made at run time must not pile up."""
+
+
+class Kernel:
+    """A kernel with a version for the host and one for the device; a call runs the one that fits.
+
+    Parameters
+    ----------
+    host_kernel : callable or None
+        What runs on the host: a function, `HostImplementations`, a `CompiledHostKernel`, or a `PyccelKernel` around one
+        of them; a function is wrapped in one. None if there is only a CUDA kernel; calls on the host raise then.
+    cuda_kernel : CudaKernel, optional
+        What runs on the device.
+    name : str, optional
+        By default that of the host kernel, or of the CUDA kernel.
+    missing_cuda : {"raise", "fallback"}, default: "raise"
+        What a call on the device does without a CUDA kernel. With ``"fallback"`` the host kernel runs on host copies:
+        each such call is recorded as a ``fallback``, and the first one is warned of.
+    cuda_path : str or Path, optional
+        Where the CUDA source is, or should be, for messages.
+    host_options : mapping, optional
+        More arguments of the `PyccelKernel` around a function.
+    dispatch : {"backend", "arrays"}, default: "backend"
+        What decides where a call runs. ``"backend"``: the active backend; device arrays that reach the host kernel while
+        NumPy is active are copied there and back, which is recorded as ``fallback`` and warned of once. ``"arrays"``:
+        the arguments, whatever backend is active; the device, if any of them is a device array or an object with
+        ``__cuda_args__``, else the host function without any conversion.
+    test_args : str, optional
+        Dotted name of the module with arguments for tests; it is imported when `test_args` is read.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown `dispatch` or `missing_cuda`, or `host_options` for a `PyccelKernel` that is ready.
+    ArgumentTypeError
+        Neither a host nor a CUDA kernel, or something else in the place of one.
+
+    Notes
+    -----
+    A call costs about 0.2 us more than the host function; once CuPy is loaded, about 0.03 us more for each argument.
+
+    A kernel pickles if its functions can be imported by name, and by its own name if it can be imported itself.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> def axpy(a, x, y, n):
+    ...     y += a * x
+    >>> source = '''
+    ... extern "C" __global__ void axpy(double a, const double* x, double* y, int n) {
+    ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...     if (i < n) y[i] += a * x[i];
+    ... }'''
+    >>> kernel = xp.kernels.Kernel(axpy, xp.kernels.CudaKernel(source, "axpy"))
+    >>> x, y = xp.ones(3), xp.zeros(3)
+    >>> kernel(2.0, x, y, n=3)
+    >>> y
+    array([2., 2., 2.])
+    """
+
+    def __init__(
+        self,
+        host_kernel: PyccelKernel | Callable[..., Any] | None,
+        cuda_kernel: CudaKernel | None = None,
+        *,
+        name: str | None = None,
+        missing_cuda: str = "raise",
+        cuda_path: str | Path | None = None,
+        host_options: Mapping[str, Any] | None = None,
+        dispatch: str = "backend",
+        test_args: str | None = None,
+    ) -> None:
+        check_choice(dispatch, DISPATCHES, "dispatch", "Kernel")
+        check_choice(missing_cuda, MISSING_CUDA, "missing_cuda", "Kernel")
+        if cuda_kernel is not None and not isinstance(cuda_kernel, CudaKernel):
+            raise ArgumentTypeError(
+                f"Kernel: argument 'cuda_kernel' must be a CudaKernel or None, got {describe(cuda_kernel)}; make one "
+                "with CudaKernel(source, name) or CudaKernel.from_file(path)."
+            )
+        if host_kernel is None and cuda_kernel is None:
+            raise ArgumentTypeError("Kernel: got neither a host nor a CUDA kernel; pass one of them, or both.")
+        if test_args is not None and not isinstance(test_args, str):
+            raise ArgumentTypeError(
+                f"Kernel: argument 'test_args' must be the dotted name of a module as str, got {describe(test_args)}."
+            )
+        self._cuda_kernel = cuda_kernel
+        self._host_kernel = self._wrapped(host_kernel, dict(host_options or {}))
+        self._name = name or (self._host_kernel or cuda_kernel).name  # type: ignore[union-attr] - one of them is there
+        self._missing_cuda, self._dispatch = missing_cuda, dispatch
+        self._cuda_path = None if cuda_path is None else Path(cuda_path)
+        self._test_args = test_args
+        self._package: str | None = None
+        self._start()
+
+    def _wrapped(self, host_kernel: Any, options: dict[str, Any]) -> PyccelKernel | None:
+        if host_kernel is None or isinstance(host_kernel, PyccelKernel):
+            if options:
+                raise ArgumentError(
+                    f"Kernel: argument 'host_options' ({', '.join(options)}) is for a function that is to be wrapped in "
+                    f"a PyccelKernel, got {describe(host_kernel)}; pass the options to PyccelKernel itself."
+                )
+            return host_kernel
+        if not callable(host_kernel):
+            raise ArgumentTypeError(
+                f"Kernel: argument 'host_kernel' must be a function, a PyccelKernel or None, got "
+                f"{describe(host_kernel)}."
+            )
+        return PyccelKernel(host_kernel, **{"parameters": _NamesOf(host_kernel), **options})
+
+    def _start(self) -> None:
+        """Make what is not pickled."""
+        wrapper = self._host_kernel
+        host = None if wrapper is None else wrapper.kernel
+        self._host = host
+        self._resolve: Callable[[], Callable[..., Any]] | None = getattr(host, "resolve", None)
+        if not isinstance(host, (HostImplementations, CompiledHostKernel)):
+            self._resolve = None
+        # Whether calls may go past the wrapper, to the function itself.
+        self._plain = wrapper is not None and wrapper.converts is not True
+        self._by_backend = self._dispatch == "backend"
+        self._opened = None if wrapper is None else _conversion.opened_by(wrapper.object_modules)
+        self._host_types = set(_conversion.HOST_TYPES)
+        self._warned = False
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._name
+
+    @property
+    def host_kernel(self) -> PyccelKernel | None:
+        """The host kernel; its ``kernel`` is what was given."""
+        return self._host_kernel
+
+    @property
+    def cuda_kernel(self) -> CudaKernel | None:
+        """The CUDA kernel."""
+        return self._cuda_kernel
+
+    @property
+    def has_cuda(self) -> bool:
+        """Whether there is a CUDA kernel."""
+        return self._cuda_kernel is not None
+
+    @property
+    def missing_cuda(self) -> str:
+        """What a call on the device does without a CUDA kernel."""
+        return self._missing_cuda
+
+    @property
+    def cuda_path(self) -> Path | None:
+        """Where the CUDA source is, or should be."""
+        return self._cuda_path
+
+    @property
+    def dispatch(self) -> str:
+        """What decides where a call runs."""
+        return self._dispatch
+
+    @property
+    def test_args_module(self) -> str | None:
+        """The dotted name of the module with arguments for tests."""
+        return self._test_args
+
+    @property
+    def test_args(self) -> ModuleType | None:
+        """The module with arguments for tests, imported when it is first read."""
+        return None if self._test_args is None else import_module(self._test_args)
+
+    @property
+    def implementations(self) -> tuple[str, ...]:
+        """The names of the implementations: those of `HostImplementations`, or ``"host"``; and ``"cuda"``."""
+        host: tuple[str, ...] = ()
+        if self._host_kernel is not None:
+            host = self._host.names if isinstance(self._host, HostImplementations) else ("host",)
+        return (*host, "cuda") if self.has_cuda else host
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self._name}: {', '.join(self.implementations)}>"
+
+    # Calling
+
+    def __call__(
+        self,
+        *args: Any,
+        n_threads: int | Sequence[int] | None = None,
+        grid: int | Sequence[int] | None = None,
+        block: int | Sequence[int] | None = None,
+        shared_mem: int = 0,
+        stream: Any = None,
+        **named: Any,
+    ) -> Any:
+        """Run the host or the CUDA kernel.
+
+        Parameters
+        ----------
+        *args
+            The arguments of the kernel, handed on unchanged.
+        n_threads, grid, block, shared_mem, stream
+            For a launch; see `CudaKernel`. The host kernel does not get them.
+        **named
+            Arguments of the kernel by the names of its parameters. One with the name of a launch's argument can only be
+            given by its position.
+
+        Returns
+        -------
+        Any
+            What the host kernel returns; None of a launch.
+
+        Raises
+        ------
+        MissingKernelError
+            A `LookupError` and a `NotImplementedError`: the side that the call needs is missing.
+        ArgumentError, ArgumentTypeError
+            An argument does not fit the CUDA kernel, or the number of threads is not known.
+        """
+        if self._plain and (
+            _modules.get("cupy") is None
+            if self._by_backend
+            else not named and self._host_types.issuperset(map(type, args))
+        ):
+            function = self._host if self._resolve is None else self._resolve()
+            return function(*args, **named)
+        if self._by_backend:
+            on_device = get_backend() == "cupy"
+            if not on_device and self._plain and not named and self._host_types.issuperset(map(type, args)):
+                function = self._host if self._resolve is None else self._resolve()
+                return function(*args)
+        else:
+            on_device = self._any_for_device(args, named)
+        if on_device:
+            kernel = self._device_kernel()
+            if kernel is not None:
+                return self._launch(kernel, args, named, n_threads, grid, block, shared_mem, stream)
+            return self._fall_back(args, named, "it has no CUDA kernel")
+        return self._on_host(args, named)
+
+    def _on_host(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        wrapper = self._host_kernel
+        if wrapper is None:
+            self._refuse_host()
+        values = (*args, *named.values())
+        if not self._by_backend:
+            if not self._plain:
+                return wrapper(*args, **named)
+            self._remember(values)
+            self._refuse_hidden(args, named)
+            return wrapper.kernel(*args, **named)
+        if wrapper.converts is not False and _conversion.device_arrays(values, self._opened):
+            return self._fall_back(args, named, "the NumPy backend is active")
+        self._remember(values)
+        return wrapper(*args, **named)
+
+    def _fall_back(self, args: tuple[Any, ...], named: dict[str, Any], reason: str) -> Any:
+        """Run the host kernel on host copies of device arrays."""
+        assert self._host_kernel is not None
+        text = f"kernel {self._name!r} ran on the host: {reason}"
+        if _transfers.watching():
+            _transfers.announce("fallback", text)
+        if not self._warned:
+            self._warned = True
+            remedy = (
+                f"add a CUDA kernel{self._where()}"
+                if self._cuda_kernel is None
+                else "choose the CuPy backend (xp.set_backend('cupy')), or pass dispatch='arrays' to Kernel"
+            )
+            warn(
+                f"kernel {self._name!r}: device arrays are copied to the host, where it runs, and back: {reason}. To "
+                f"run it on the device, {remedy}.",
+                BackendFallbackWarning,
+            )
+        if _transfers.watching():
+            _transfers.record("fallback", text, blocking=False)
+        return self._host_kernel(*args, **named)
+
+    def _device_kernel(self) -> CudaKernel | None:
+        """Return the CUDA kernel, or None where the host kernel is to take its place."""
+        if self._cuda_kernel is not None:
+            return self._cuda_kernel
+        asked = DEVICE.get()
+        if asked is None and self._missing_cuda == "fallback":
+            return None
+        if asked is not None:
+            raise MissingKernelError(
+                f"kernel {self._name!r}: has no implementation {asked!r}, which is asked for on the device "
+                f"(set_device_kernel_implementation); add one{self._where()}, or ask for none."
+            )
+        raise MissingKernelError(
+            f"kernel {self._name!r}: has no CUDA kernel, and is called on the device; add one{self._where()}, or pass "
+            "missing_cuda='fallback' to Kernel, so that it runs on the host, with copies."
+        )
+
+    def _where(self) -> str:
+        return "" if self._cuda_path is None else f" in {self._cuda_path}"
+
+    def _refuse_host(self) -> NoReturn:
+        why = "the NumPy backend is active" if self._by_backend else "no argument is on the device"
+        remedy = "; or choose the CuPy backend (xp.set_backend('cupy')), and pass arrays on the device"
+        raise MissingKernelError(
+            f"kernel {self._name!r}: has only a CUDA kernel, and is called on the host, since {why}; give Kernel a "
+            f"function for the host{remedy}."
+        )
+
+    def _launch(
+        self,
+        kernel: CudaKernel,
+        args: tuple[Any, ...],
+        named: dict[str, Any],
+        n_threads: Any,
+        grid: Any,
+        block: Any,
+        shared_mem: Any,
+        stream: Any,
+    ) -> None:
+        if named:
+            args = self._bound(kernel, args, named)
+        if n_threads is None and grid is None and kernel.n_threads_from is None:
+            raise ArgumentError(
+                f"kernel {self._name!r}: the number of threads is not known; pass n_threads or grid, or give the CUDA "
+                "kernel n_threads_from."
+            )
+        kernel(*args, n_threads=n_threads, grid=grid, block=block, shared_mem=shared_mem, stream=stream)
+
+    def _bound(self, kernel: CudaKernel, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return all arguments by position."""
+        names = [one.name for one in kernel.signature or ()]
+        if not names or any(name not in names for name in named):
+            # An object that stands for several of the CUDA kernel's parameters is one of the host's.
+            names = self.host_parameters() or names
+        else:
+            args = tuple(_checks.expand(args, f"kernel {self._name!r}"))
+        unknown = [name for name in named if name not in names]
+        if unknown:
+            raise ArgumentTypeError(
+                f"kernel {self._name!r}: has no parameter {', '.join(map(repr, unknown))}; it has "
+                f"{', '.join(names) or 'none that are known'}."
+            )
+        twice = [name for name in names[: len(args)] if name in named]
+        if twice:
+            raise ArgumentTypeError(f"kernel {self._name!r}: got {', '.join(map(repr, twice))} twice.")
+        missing = [name for name in names[len(args) :] if name not in named]
+        if missing:
+            raise ArgumentTypeError(f"kernel {self._name!r}: got no {', '.join(map(repr, missing))}.")
+        return (*args, *(named[name] for name in names[len(args) :]))
+
+    # Where arguments are
+
+    def _any_for_device(self, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        return any(map(_is_for_device, (*args, *named.values())))
+
+    def _remember(self, values: Iterable[Any]) -> None:
+        """Note the types of values that are on the host, where all objects of the type are."""
+        if len(self._host_types) < _MOST_TYPES:
+            self._host_types.update(kind for kind in map(type, values) if self._is_host_type(kind))
+
+    def _is_host_type(self, kind: type) -> bool:
+        if issubclass(kind, (list, tuple, dict, type)) or hasattr(kind, "__cuda_array_interface__"):
+            return False
+        if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__dlpack_device__"):
+            return False
+        if self._by_backend:
+            return self._opened is None or not self._opened(kind)
+        return not callable(getattr(kind, "__cuda_args__", None))
+
+    def _refuse_hidden(self, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Raise for device arrays in containers, which decide nothing and which the host function can't use."""
+        for key, value in (*enumerate(args), *named.items()):
+            if type(value) in self._host_types:
+                continue
+            if _conversion.device_arrays([value], None):
+                which = repr(key) if isinstance(key, str) else f"number {key}"
+                raise ArgumentTypeError(
+                    f"kernel {self._name!r}: argument {which} is on the host, a {describe(value)}, and holds device "
+                    "arrays; with dispatch='arrays' only the arguments themselves decide where the kernel runs. Pass "
+                    "the arrays as arguments, or an object with __cuda_args__, or use dispatch='backend'."
+                )
+
+    # Asking
+
+    def get_kernel(self) -> PyccelKernel | CudaKernel:
+        """Return what a call with the active backend would run.
+
+        Returns
+        -------
+        PyccelKernel or CudaKernel
+            On the NumPy backend the host kernel; on the CuPy backend the CUDA kernel, or the host kernel with
+            ``missing_cuda="fallback"``.
+
+        Raises
+        ------
+        MissingKernelError
+            As in a call.
+        """
+        kernel = self._device_kernel() if get_backend() == "cupy" else None
+        if kernel is not None:
+            return kernel
+        if self._host_kernel is None:
+            self._refuse_host()
+        return self._host_kernel
+
+    def selected(self, device: bool = False) -> str:
+        """Return the name of the implementation that a call would run.
+
+        Parameters
+        ----------
+        device : bool, default: False
+            Whether of a call on the device.
+
+        Returns
+        -------
+        str
+            On the host that of `HostImplementations`, or ``"host"``; on the device ``"cuda"``, or ``"host"`` with
+            ``missing_cuda="fallback"``.
+
+        Raises
+        ------
+        MissingKernelError
+            As in a call.
+        """
+        if device:
+            return "host" if self._device_kernel() is None else "cuda"
+        if self._host_kernel is None:
+            self._refuse_host()
+        return self._host.selected() if isinstance(self._host, HostImplementations) else "host"
+
+    def compile(self) -> bool:
+        """Compile the CUDA kernel for the current device.
+
+        Returns
+        -------
+        bool
+            False if there is none.
+
+        Raises
+        ------
+        CompileError, BackendUnavailableError
+            As `CudaKernel.compile`.
+        """
+        if self._cuda_kernel is None:
+            return False
+        self._cuda_kernel.compile()
+        return True
+
+    def host_parameters(self) -> list[str] | None:
+        """Return the names of the host kernel's parameters.
+
+        They are those of the uncompiled function; without it, of the stub that Pyccel leaves in ``__pyccel__`` beside a
+        compiled module. Nothing is compiled for it.
+
+        Returns
+        -------
+        list of str or None
+            None where they are not known.
+        """
+        found = None if self._host is None else _host_parameters(self._host)
+        return None if found is None else [one.name for one in found]
+
+    def check_signature(self) -> None:
+        """Check that the implementations take the same arguments.
+
+        Names and their order are compared: of the uncompiled host function with the CUDA kernel, with the versions with
+        Numba and NumPy, and with the fallback of a `CompiledHostKernel`. Where the names of host and CUDA kernel agree,
+        so have to the types, as far as annotations (``'float[:, :]'``, ``'Final[float[:]]'``, ``int``) say them: dtype
+        and number of dimensions of arrays, the kinds of numbers; and constness, if both sides use ``const`` or
+        ``Final`` at all. What has no signature or can't be loaded is left out. Nothing is compiled.
+
+        Raises
+        ------
+        ArgumentError
+            All differences.
+        """
+        problems = self._differences()
+        if problems:
+            place = f" ({self._cuda_path})" if self._cuda_path is not None else ""
+            listed = "\n".join(f"  {one}" for one in problems)
+            raise ArgumentError(f"kernel {self._name!r}{place}: its implementations take other arguments:\n{listed}")
+
+    def _differences(self) -> list[str]:
+        host = None if self._host is None else _host_parameters(self._host)
+        if host is None:
+            return []
+        names = [one.name for one in host]
+        problems = []
+        signature = None if self._cuda_kernel is None else self._cuda_kernel.signature
+        if signature is not None:
+            cuda = [one.name for one in signature]
+            if cuda != names:
+                problems.append(f"{_listed(names)} on the host, {_listed(cuda)} in CUDA")
+            else:
+                problems += _host_types.differences(host, signature)
+        for which, function in _other_versions(self._host):
+            others = _host_types.parameters_of(function)
+            if others is not None and [one.name for one in others] != names:
+                problems.append(f"{_listed(names)} on the host, {_listed(one.name for one in others)} {which}")
+        return problems
+
+    # Folders
+
+    @classmethod
+    def from_folder(
+        cls,
+        package: str,
+        *,
+        host_suffix: str = "_kernels",
+        cuda_suffix: str = "_cuda.cu",
+        test_args_suffix: str | None = "_test_args",
+        check_name_length: bool = True,
+        missing_cuda: str = "raise",
+        host_options: Mapping[str, Any] | None = None,
+        outputs: Sequence[int | str] | str | None = None,
+        include_dirs: Sequence[str | Path] | None = None,
+        dispatch: str = "backend",
+        compile_host: Callable[[ModuleType], ModuleType] | None = None,
+        extra_implementations: Mapping[str, Callable[[], Callable[..., Any]]] | None = None,
+        **cuda_options: Any,
+    ) -> Kernel:
+        """Make a kernel of the files in a folder, a package with or without ``__init__.py``.
+
+        In a folder ``push`` these files count, each of which has a function ``push``; one of them is enough:
+
+        ========================  ==========================================================================
+        ``push_kernels.py``       the host kernel, for Pyccel; plain Python, and compiled by `compile_host`
+        ``push_numba.py``         a version with Numba
+        ``push_numpy.py``         a version with NumPy
+        ``push_cuda.cu``          ``__global__ void push(...)``; other kernels in it are ignored
+        ``push_test_args.py``     arguments for tests
+        ========================  ==========================================================================
+
+        Pyccel's version is there if `compile_host` is given, or if the module is compiled where it stands. The host
+        module is imported and the CUDA source parsed at once; the others are imported when they are used, and compiled
+        is nothing before.
+
+        Parameters
+        ----------
+        package : str
+            The dotted name of the folder; in its own ``__init__.py`` it is ``__name__``.
+        host_suffix, cuda_suffix, test_args_suffix : str
+            How the files are called; no arguments for tests with None.
+        check_name_length : bool, default: True
+            Warn of names that are too long for Fortran.
+        missing_cuda, host_options, dispatch
+            As for `Kernel`.
+        outputs : sequence of int or str, or "annotations", optional
+            What the host kernel writes, as for `PyccelKernel`; ``"annotations"`` takes those that are neither ``Final``
+            nor ``const``. An entry in `host_options` has precedence.
+        include_dirs : sequence of str or Path, optional
+            Folders of headers, besides the kernel's own; by default the one that the root package is in.
+        compile_host : callable, optional
+            Takes the host module and returns the compiled one, such as a `PyccelCache`.
+        extra_implementations : mapping, optional
+            More loaders for `HostImplementations`, which have precedence over the files.
+        **cuda_options
+            As for `CudaKernel`.
+
+        Returns
+        -------
+        Kernel
+
+        Raises
+        ------
+        ModuleNotFoundError
+            No such package.
+        FileNotFoundError
+            No implementation in it.
+        MissingNameError
+            An `AttributeError`: the host module has no function of this name.
+        ArgumentError, ArgumentTypeError
+            The CUDA source has no such kernel, or an option that is not known.
+        Exception
+            What importing the host module raises, with a note of the file.
+
+        Warns
+        -----
+        UserWarning
+            The name is too long for Fortran.
+        """
+        function = "Kernel.from_folder"
+        check_choice(dispatch, DISPATCHES, "dispatch", function)
+        check_choice(missing_cuda, MISSING_CUDA, "missing_cuda", function)
+        check_outputs(outputs, function)
+        check_cuda_options(cuda_options, function)
+        folder = KernelFolder(
+            package, host_suffix=host_suffix, cuda_suffix=cuda_suffix, test_args_suffix=test_args_suffix
+        )
+        loaders = {**folder.loaders(compile_host), **(extra_implementations or {})}
+        if not loaders:
+            folder.refuse_empty()
+        if check_name_length:
+            folder.check_name_length()
+        cuda = None
+        if folder.cuda_file is not None:
+            headers = folder.include_dirs() if include_dirs is None else include_dirs
+            cuda = CudaKernel.from_file(folder.cuda_file, folder.name, include_dirs=headers, **cuda_options)
+        host = HostImplementations.of_any(folder.name, loaders) if loaders else None
+        options = dict(host_options or {}) if host is not None else {}
+        if host is not None and outputs is not None and "outputs" not in options:
+            options["outputs"] = _annotated_outputs(host) if isinstance(outputs, str) else outputs
+        test_args = f"{package}.{folder.test_args_file.stem}" if folder.test_args_file is not None else None
+        kernel = cls(
+            host,
+            cuda,
+            name=folder.name,
+            missing_cuda=missing_cuda,
+            cuda_path=folder.cuda_path,
+            host_options=options,
+            dispatch=dispatch,
+            test_args=test_args,
+        )
+        kernel._package = package
+        return kernel
+
+    # Pickling
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        for module, name in self._importable_names():
+            if _attribute(module, name) is self:
+                return _attribute, (module, name)
+        self._refuse_functions()
+        made = ("_host", "_resolve", "_plain", "_by_backend", "_opened", "_host_types", "_warned")
+        state = {name: value for name, value in self.__dict__.items() if name not in made}
+        return _restored, (type(self), state)
+
+    def _importable_names(self) -> Iterable[tuple[str, str]]:
+        """Yield under which names the kernel itself may be found: its folder's, or that of the function it replaces."""
+        if self._package is not None:
+            yield self._package, self._name
+        module, name = getattr(self._host, "__module__", None), getattr(self._host, "__qualname__", None)
+        if isinstance(module, str) and isinstance(name, str):
+            yield module, name
+
+    def _refuse_functions(self) -> None:
+        """Raise for functions that can't be found by name where the pickle is read."""
+        if "cloudpickle" in _modules:  # which takes them with their code
+            return
+        functions = {"host_kernel": self._host}
+        if self._cuda_kernel is not None:
+            functions["n_threads_from"] = self._cuda_kernel.n_threads_from
+        for what, function in functions.items():
+            module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+            if isinstance(name, str) and isinstance(module, str) and _attribute(module, name) is not function:
+                raise ArgumentTypeError(
+                    f"kernel {self._name!r}: can't be pickled, since its {what}, {module}.{name}, can't be imported by "
+                    "that name; define it with def at the top of a module."
+                )
+
+
+def check_choice(value: Any, choices: tuple[str, ...], argument: str, function: str) -> None:
+    if value not in choices:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} must be {' or '.join(map(repr, choices))}, got {value!r}."
+        )
+
+
+def check_outputs(outputs: Any, function: str) -> None:
+    if isinstance(outputs, str) and outputs != "annotations":
+        raise ArgumentError(
+            f"{function}: argument 'outputs' must be a sequence of positions and names, or 'annotations', got "
+            f"{outputs!r}; for one output pass [{outputs!r}]."
+        )
+
+
+def _annotated_outputs(host: HostImplementations) -> tuple[str, ...] | None:
+    return next(map(outputs_from_annotations, _uncompiled(host)), None)
+
+
+def _is_for_device(value: Any) -> bool:
+    """Tell whether an argument asks for the device."""
+    kind = type(value)
+    if kind in _conversion.HOST_TYPES:
+        return False
+    return callable(getattr(kind, "__cuda_args__", None)) or _checks.is_array(value)
+
+
+# --- parameters of host kernels ---------------------------------------------------------------------------------------
+
+
+class _NamesOf:
+    """Gives the names of a host kernel's parameters when they are needed; a class, so that it pickles."""
+
+    def __init__(self, host: Any) -> None:
+        self.host = host
+
+    def __call__(self) -> list[str] | None:
+        found = _host_parameters(self.host)
+        return None if found is None else [one.name for one in found]
+
+
+def _host_parameters(host: Any) -> list[HostParameter] | None:
+    for function in _uncompiled(host):
+        found = _host_types.parameters_of(function)
+        if found is None:
+            module = _modules.get(getattr(function, "__module__", None) or "")
+            if module is not None and is_compiled(module):
+                found = _host_types.stub_parameters(str(module.__file__), getattr(function, "__name__", ""))
+        if found is not None:
+            return found
+    return None
+
+
+def _uncompiled(host: Any) -> Iterable[Callable[..., Any]]:
+    """Yield the functions that may tell the parameters, best first; none is compiled for it."""
+    if isinstance(host, CompiledHostKernel):
+        try:
+            yield host.python
+        except (ImportError, AttributeError):
+            return
+    elif isinstance(host, HostImplementations):
+        for name in sorted(host.names, key=("python", "numpy", "numba", "pyccel").index):
+            ready = name != "pyccel" or "python" not in host.names  # where there is a source, this would compile it
+            if ready and host.available(name):
+                function = host.get(name)
+                yield getattr(function, "py_func", function)
+    else:
+        yield getattr(host, "py_func", host)
+
+
+def _other_versions(host: Any) -> Iterable[tuple[str, Callable[..., Any]]]:
+    """Yield the versions that are compared with the plain Python one, and how they are called in messages."""
+    if isinstance(host, CompiledHostKernel) and host.fallback is not None:
+        yield "in the fallback", host.fallback
+    if isinstance(host, HostImplementations):
+        for name in ("numba", "numpy"):
+            if name in host.names and host.available(name):
+                function = host.get(name)
+                yield f"in the version with {name}", getattr(function, "py_func", function)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"({', '.join(names)})"
+
+
+# --- pickling ---------------------------------------------------------------------------------------------------------
+
+
+def _attribute(module: str, name: str) -> Any:
+    """Return what a name of a module stands for, None where it can't be found."""
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError):
+        return None
+    return found
+
+
+def _restored(cls: type[Kernel], state: dict[str, Any]) -> Kernel:
+    kernel = cls.__new__(cls)
+    kernel.__dict__.update(state)
+    kernel._start()
+    return kernel
