@@ -109,7 +109,7 @@ VARIABLES: dict[str, Variable] = {
         Variable(
             "CUNUMPY_DEVICE_KERNEL_IMPLEMENTATION",
             "cunumpy-kernels",
-            "which implementation of kernels runs on the device; kernels that lack it raise, whatever their `missing_cuda`",
+            "which implementation of kernels runs on the device; kernels that lack it raise",
             "once, when `cunumpy.kernels` is imported",
             choices=("cuda",),
             default=None,

@@ -1,18 +1,44 @@
 """CUDA kernels beside host kernels."""
 
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy.kernels._catalog import KernelCatalog
+from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
 from cunumpy.kernels._cuda_kernel import CudaKernel, PreparedLaunch
+from cunumpy.kernels._host_implementations import HostImplementations
+from cunumpy.kernels._kernel import Kernel
 from cunumpy.kernels._kernel_array import as_kernel_array, kernel_output, kernel_outputs
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
+from cunumpy.kernels._settings import (
+    DEVICE_IMPLEMENTATIONS,
+    HOST_IMPLEMENTATIONS,
+    get_device_kernel_implementation,
+    get_host_kernel_implementation,
+    set_device_kernel_implementation,
+    set_host_kernel_implementation,
+    use_device_kernel_implementation,
+    use_host_kernel_implementation,
+)
 from cunumpy.kernels._variants import CudaKernelVariants
 
 __all__ = [
+    "DEVICE_IMPLEMENTATIONS",
+    "HOST_IMPLEMENTATIONS",
+    "CompiledHostKernel",
     "CudaKernel",
     "CudaKernelVariants",
+    "HostImplementations",
+    "Kernel",
+    "KernelCatalog",
     "PreparedLaunch",
     "PyccelKernel",
     "as_kernel_array",
+    "get_device_kernel_implementation",
+    "get_host_kernel_implementation",
     "kernel_output",
     "kernel_outputs",
     "outputs_from_annotations",
+    "set_device_kernel_implementation",
+    "set_host_kernel_implementation",
+    "use_device_kernel_implementation",
+    "use_host_kernel_implementation",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 from cunumpy._call_sites import warn
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentTypeError, CuNumpyWarning
+from cunumpy.kernels._pickling import refuse_unimportable
 
 
 class CompiledHostKernel:
@@ -159,6 +160,8 @@ class CompiledHostKernel:
         )
 
     def __getstate__(self) -> dict[str, Any]:
+        functions = {"compiler": self._compiler, "fallback": self._fallback}
+        refuse_unimportable(f"kernel {self.__name__!r}", functions)
         module = self._module if isinstance(self._module, str) else self._module.__name__
         return {"__name__": self.__name__, "_module": module, "_compiler": self._compiler, "_fallback": self._fallback}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,7 +14,15 @@ import numpy as np
 from cunumpy import _backend, _transfers
 from cunumpy._arrays import is_device_array
 from cunumpy._gate import describe
-from cunumpy.cuda import DEBUG_OPTIONS, HostStream, cuda_include_dir, cuda_kernel_names, get_cuda_debug, is_hip
+from cunumpy.cuda import (
+    DEBUG_OPTIONS,
+    HostStream,
+    check_cuda,
+    cuda_include_dir,
+    cuda_kernel_names,
+    get_cuda_debug,
+    is_hip,
+)
 from cunumpy.cuda._signatures import kernel_declaration, template_argument
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
 from cunumpy.kernels import _checks
@@ -31,7 +40,7 @@ from cunumpy.kernels._launch_shape import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cunumpy.cuda import CudaParameter
+    from cunumpy.cuda import CompileReport, CudaParameter
 
     Shape = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -123,6 +132,7 @@ class CudaKernel:
                 raise ArgumentTypeError(f"CudaKernel: argument {argument!r} must be a str, got {describe(value)}.")
         owner = f"CudaKernel {name!r}"
         self._name, self._source, self._owner = name, source, owner
+        self._file: Path | None = None
         self._options = _texts(options, owner, "options")
         self._include_dirs = tuple(map(Path, _paths(include_dirs, owner, "include_dirs")))
         self._source_dir = None if source_dir is None else Path(source_dir)
@@ -245,7 +255,9 @@ class CudaKernel:
         folders = _paths(kwargs.get("include_dirs", ()), "CudaKernel.from_file", "include_dirs")
         given = {"source_dir": file.parent} | kwargs | {"include_dirs": (file.parent, *folders)}
         try:
-            return cls(source, name, **given)
+            kernel = cls(source, name, **given)
+            kernel._file = file
+            return kernel
         except ArgumentError as error:
             if "<source>:" not in str(error):
                 raise
@@ -430,6 +442,37 @@ class CudaKernel:
             for key in [key for key in self._builds if key[0] == device]:
                 del self._builds[key]
             return self.compile(log_stream=log_stream)
+
+    def check_cuda(self, archs: Iterable[str] = ("sm_75", "sm_80", "sm_90", "sm_120")) -> CompileReport:
+        """Compile to machine code without a GPU, and tell registers, shared memory and spills.
+
+        Parameters
+        ----------
+        archs : iterable of str, default: ("sm_75", "sm_80", "sm_90", "sm_120")
+            Architectures to compile for.
+
+        Returns
+        -------
+        CompileReport
+            Of this kernel; prints as a table. See `cunumpy.cuda.check_cuda`.
+
+        Raises
+        ------
+        CompileError
+            The source does not compile; the text gives file and line.
+        MissingPackageError
+            NVRTC is not there.
+        """
+        expression = self.expression
+        report = check_cuda(
+            self._source,
+            archs=archs,
+            options=self._options,
+            include_dirs=self._include_dirs,
+            name_expressions=[expression] if "<" in expression or "::" in expression else [],
+            filename=self._file,
+        )
+        return replace(report, kernels=tuple(one for one in report.kernels if one.name == expression))
 
     def _built(self, debug: bool, log_stream: Any = None) -> Build:
         """Return what is compiled for the current device with the options of now, and compile it if need be."""

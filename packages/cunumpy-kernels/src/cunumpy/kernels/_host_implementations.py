@@ -10,6 +10,7 @@ from typing import Any
 from cunumpy._call_sites import warn
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyWarning, MissingKernelError
+from cunumpy.kernels._pickling import refuse_unimportable
 from cunumpy.kernels._settings import HOST, HOST_IMPLEMENTATIONS
 
 Loader = Callable[[], Callable[..., Any]]
@@ -243,6 +244,9 @@ class HostImplementations:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
+        refuse_unimportable(
+            f"kernel {self.__name__!r}", {f"loader of {key!r}": loader for key, loader in self._loaders.items()}
+        )
         return {"__name__": self.__name__, "_loaders": self._loaders}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

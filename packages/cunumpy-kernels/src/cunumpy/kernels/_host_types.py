@@ -91,7 +91,9 @@ def stub_parameters(module_file: str | Path, name: str) -> list[HostParameter] |
     arguments = [*found[0].args.posonlyargs, *found[0].args.args]
     if len(found) > 1:  # one for each combination of types, so that types say nothing
         return [HostParameter(one.arg) for one in arguments]
-    return [HostParameter(one.arg) if one.annotation is None else _of_node(one.arg, one.annotation) for one in arguments]
+    return [
+        HostParameter(one.arg) if one.annotation is None else _of_node(one.arg, one.annotation) for one in arguments
+    ]
 
 
 def _of_annotation(name: str, annotation: Any) -> HostParameter:

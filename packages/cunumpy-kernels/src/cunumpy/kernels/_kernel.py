@@ -24,8 +24,9 @@ from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
 from cunumpy.kernels._cuda_kernel import CudaKernel
 from cunumpy.kernels._folder import KernelFolder, check_cuda_options, is_compiled
 from cunumpy.kernels._host_implementations import HostImplementations
+from cunumpy.kernels._pickling import attribute, refuse_unimportable
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
-from cunumpy.kernels._settings import DEVICE, HOST
+from cunumpy.kernels._settings import DEVICE
 
 if TYPE_CHECKING:
     from cunumpy.kernels._host_types import HostParameter
@@ -136,13 +137,17 @@ class Kernel:
                     f"Kernel: argument 'host_options' ({', '.join(options)}) is for a function that is to be wrapped in "
                     f"a PyccelKernel, got {describe(host_kernel)}; pass the options to PyccelKernel itself."
                 )
+            if host_kernel is not None and host_kernel._parameters is None:
+                host_kernel._parameters = _NamesOf(host_kernel.kernel)  # which also knows the stubs of compiled modules
             return host_kernel
         if not callable(host_kernel):
             raise ArgumentTypeError(
                 f"Kernel: argument 'host_kernel' must be a function, a PyccelKernel or None, got "
                 f"{describe(host_kernel)}."
             )
-        return PyccelKernel(host_kernel, **{"parameters": _NamesOf(host_kernel), **options})
+        if _host_types.parameters_of(host_kernel) is None:
+            options.setdefault("parameters", _NamesOf(host_kernel))
+        return PyccelKernel(host_kernel, **options)
 
     def _start(self) -> None:
         """Make what is not pickled."""
@@ -153,9 +158,9 @@ class Kernel:
         if not isinstance(host, (HostImplementations, CompiledHostKernel)):
             self._resolve = None
         # Whether calls may go past the wrapper, to the function itself.
-        self._plain = wrapper is not None and wrapper.converts is not True
+        self._plain = wrapper is not None and wrapper._use_cupy is not True
         self._by_backend = self._dispatch == "backend"
-        self._opened = None if wrapper is None else _conversion.opened_by(wrapper.object_modules)
+        self._opened = None if wrapper is None else wrapper._opened
         self._host_types = set(_conversion.HOST_TYPES)
         self._warned = False
 
@@ -283,9 +288,10 @@ class Kernel:
             if not self._plain:
                 return wrapper(*args, **named)
             self._remember(values)
-            self._refuse_hidden(args, named)
+            if "cupy" in _modules:
+                self._refuse_hidden(args, named)
             return wrapper.kernel(*args, **named)
-        if wrapper.converts is not False and _conversion.device_arrays(values, self._opened):
+        if wrapper._use_cupy is None and _conversion.device_arrays(values, self._opened):
             return self._fall_back(args, named, "the NumPy backend is active")
         self._remember(values)
         return wrapper(*args, **named)
@@ -634,6 +640,8 @@ class Kernel:
         options = dict(host_options or {}) if host is not None else {}
         if host is not None and outputs is not None and "outputs" not in options:
             options["outputs"] = _annotated_outputs(host) if isinstance(outputs, str) else outputs
+        if options.get("outputs") and "python" in loaders and "parameters" not in options:
+            options["parameters"] = _NamesOf(host)()  # known at once, so that wrong outputs are found here
         test_args = f"{package}.{folder.test_args_file.stem}" if folder.test_args_file is not None else None
         kernel = cls(
             host,
@@ -652,9 +660,11 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         for module, name in self._importable_names():
-            if _attribute(module, name) is self:
-                return _attribute, (module, name)
-        self._refuse_functions()
+            if attribute(module, name) is self:
+                return attribute, (module, name)
+        cuda = self._cuda_kernel
+        functions = {"host_kernel": self._host, "n_threads_from": None if cuda is None else cuda.n_threads_from}
+        refuse_unimportable(f"kernel {self._name!r}", functions)
         made = ("_host", "_resolve", "_plain", "_by_backend", "_opened", "_host_types", "_warned")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return _restored, (type(self), state)
@@ -666,21 +676,6 @@ class Kernel:
         module, name = getattr(self._host, "__module__", None), getattr(self._host, "__qualname__", None)
         if isinstance(module, str) and isinstance(name, str):
             yield module, name
-
-    def _refuse_functions(self) -> None:
-        """Raise for functions that can't be found by name where the pickle is read."""
-        if "cloudpickle" in _modules:  # which takes them with their code
-            return
-        functions = {"host_kernel": self._host}
-        if self._cuda_kernel is not None:
-            functions["n_threads_from"] = self._cuda_kernel.n_threads_from
-        for what, function in functions.items():
-            module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-            if isinstance(name, str) and isinstance(module, str) and _attribute(module, name) is not function:
-                raise ArgumentTypeError(
-                    f"kernel {self._name!r}: can't be pickled, since its {what}, {module}.{name}, can't be imported by "
-                    "that name; define it with def at the top of a module."
-                )
 
 
 def check_choice(value: Any, choices: tuple[str, ...], argument: str, function: str) -> None:
@@ -769,17 +764,6 @@ def _listed(names: Iterable[str]) -> str:
 
 
 # --- pickling ---------------------------------------------------------------------------------------------------------
-
-
-def _attribute(module: str, name: str) -> Any:
-    """Return what a name of a module stands for, None where it can't be found."""
-    try:
-        found: Any = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError):
-        return None
-    return found
 
 
 def _restored(cls: type[Kernel], state: dict[str, Any]) -> Kernel:

@@ -7,7 +7,7 @@ import operator
 import os
 import sys
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError
@@ -15,6 +15,9 @@ from cunumpy.kernels._cuda_kernel import CudaKernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+Kind = TypeVar("Kind")
+Result = TypeVar("Result")
 
 
 class CudaKernelVariants:
@@ -150,36 +153,48 @@ def compile_each(
 ) -> None:
     """Compile kernels for the current device, all of them, and then raise the first error in their order.
 
-    `progress` is called after each one, in the calling thread's order if there is one job, with how many are done.
+    `progress` is as in `for_each`.
+    """
+    for _, error in for_each(kernels, lambda kernel: kernel.compile(), jobs, progress):
+        if error is not None:
+            raise error
+
+
+def for_each(
+    kernels: Sequence[Kind],
+    do: Callable[[Kind], Result],
+    jobs: int,
+    progress: Callable[[int, Kind], None] | None = None,
+) -> list[tuple[Result | None, Exception | None]]:
+    """Do something with each kernel, whatever becomes of the others, and return each result or error.
+
+    With several jobs it is done in threads, which have the caller's device and context. `progress` is called after each
+    one, in the calling thread's order if there is one job, with how many are done.
     """
     done = iter(range(1, len(kernels) + 1))
 
-    def compile_one(kernel: CudaKernel) -> Exception | None:
-        error = None
+    def do_one(kernel: Kind) -> tuple[Result | None, Exception | None]:
+        found: tuple[Result | None, Exception | None]
         try:
-            kernel.compile()
+            found = do(kernel), None
         except Exception as raised:
-            error = raised
+            found = None, raised
         if progress is not None:
             progress(next(done), kernel)
-        return error
+        return found
 
     if jobs == 1 or len(kernels) < 2:
-        errors = [compile_one(kernel) for kernel in kernels]
-    else:
-        from concurrent.futures import ThreadPoolExecutor
+        return [do_one(kernel) for kernel in kernels]
+    from concurrent.futures import ThreadPoolExecutor
 
-        cupy = sys.modules.get("cupy")
-        device = None if cupy is None else cupy.cuda.runtime.getDevice()
+    cupy = sys.modules.get("cupy")
+    device = None if cupy is None else cupy.cuda.runtime.getDevice()
 
-        def in_thread(context: contextvars.Context, kernel: CudaKernel) -> Exception | None:
-            if device is not None:  # the current device belongs to the thread
-                sys.modules["cupy"].cuda.Device(device).use()
-            return context.run(compile_one, kernel)
+    def in_thread(context: contextvars.Context, kernel: Kind) -> tuple[Result | None, Exception | None]:
+        if device is not None:  # the current device belongs to the thread
+            sys.modules["cupy"].cuda.Device(device).use()
+        return context.run(do_one, kernel)
 
-        contexts = [contextvars.copy_context() for _ in kernels]
-        with ThreadPoolExecutor(min(jobs, len(kernels))) as pool:
-            errors = list(pool.map(in_thread, contexts, kernels))
-    for error in errors:
-        if error is not None:
-            raise error
+    contexts = [contextvars.copy_context() for _ in kernels]
+    with ThreadPoolExecutor(min(jobs, len(kernels))) as pool:
+        return list(pool.map(in_thread, contexts, kernels))
