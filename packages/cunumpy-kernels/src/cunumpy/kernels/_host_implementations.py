@@ -16,6 +16,7 @@ from cunumpy.kernels._settings import HOST, HOST_IMPLEMENTATIONS
 Loader = Callable[[], Callable[..., Any]]
 
 _log = logging.getLogger("cunumpy")
+_asked = HOST.chosen.get
 
 
 class HostImplementations:
@@ -98,7 +99,7 @@ class HostImplementations:
         self._default: str | None = None
         self._lock = RLock()
         # What runs for each request, None being no preference; looked up in each call.
-        self._resolved: dict[str | None, Callable[..., Any]] = {}
+        self.resolved: dict[str | None, Callable[..., Any]] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,11 +150,11 @@ class HostImplementations:
                 else:
                     self._loaded[name] = loaded
             if name in self.errors:
-                error = self.errors[name]
+                failure = self.errors[name]
                 raise MissingKernelError(
                     f"kernel {self.__name__!r}: its implementation {name!r} could not be loaded: "
-                    f"{type(error).__name__}: {error}"
-                ) from error
+                    f"{type(failure).__name__}: {failure}"
+                ) from failure
             return self._loaded[name]
 
     def available(self, name: str) -> bool:
@@ -228,19 +229,18 @@ class HostImplementations:
         with self._lock:
             self.errors.clear()
             self._default = None
-            self._resolved.clear()
+            self.resolved.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the implementation that is `selected`."""
-        return self.resolve()(*args, **kwargs)
+        function = self.resolved.get(_asked().name) or self.resolve()
+        return function(*args, **kwargs) if kwargs else function(*args)
 
     def resolve(self) -> Callable[..., Any]:
-        """Return what a call runs now."""
+        """Return what a call runs now, and remember it."""
         asked = HOST.get()
-        found = self._resolved.get(asked)
-        if found is None:
-            with self._lock:
-                found = self._resolved[asked] = self.get(self._first() if asked is None else asked)
+        with self._lock:
+            found = self.resolved[asked] = self.get(self._first() if asked is None else asked)
         return found
 
     def __getstate__(self) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from cunumpy import _transfers
 from cunumpy._backend import get_backend
 from cunumpy._call_sites import warn
@@ -26,7 +28,7 @@ from cunumpy.kernels._folder import KernelFolder, check_cuda_options, is_compile
 from cunumpy.kernels._host_implementations import HostImplementations
 from cunumpy.kernels._pickling import attribute, refuse_unimportable
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
-from cunumpy.kernels._settings import DEVICE
+from cunumpy.kernels._settings import DEVICE, HOST
 
 if TYPE_CHECKING:
     from cunumpy.kernels._host_types import HostParameter
@@ -34,7 +36,11 @@ if TYPE_CHECKING:
 DISPATCHES = ("backend", "arrays")
 MISSING_CUDA = ("raise", "fallback")
 
+_LAUNCH = frozenset({"n_threads", "grid", "block", "shared_mem", "stream"})
+
 _modules = sys.modules
+_asked = HOST.chosen.get
+_ndarray = np.ndarray
 _MOST_TYPES = 256
 """So many types of arguments a kernel remembers; classes that are made at run time must not pile up."""
 
@@ -59,10 +65,10 @@ class Kernel:
     host_options : mapping, optional
         More arguments of the `PyccelKernel` around a function.
     dispatch : {"backend", "arrays"}, default: "backend"
-        What decides where a call runs. ``"backend"``: the active backend; device arrays that reach the host kernel while
-        NumPy is active are copied there and back, which is recorded as ``fallback`` and warned of once. ``"arrays"``:
-        the arguments, whatever backend is active; the device, if any of them is a device array or an object with
-        ``__cuda_args__``, else the host function without any conversion.
+        What decides where a call runs. ``"backend"``: the active backend; device arrays that reach the host kernel
+        while NumPy is active are copied there and back, which is recorded as ``fallback`` and warned of once.
+        ``"arrays"``: the arguments, whatever backend is active; the device, if any of them is a device array or an
+        object with ``__cuda_args__``, else the host function without any conversion.
     test_args : str, optional
         Dotted name of the module with arguments for tests; it is imported when `test_args` is read.
 
@@ -123,7 +129,8 @@ class Kernel:
             )
         self._cuda_kernel = cuda_kernel
         self._host_kernel = self._wrapped(host_kernel, dict(host_options or {}))
-        self._name = name or (self._host_kernel or cuda_kernel).name  # type: ignore[union-attr] - one of them is there
+        named = self._host_kernel or cuda_kernel
+        self._name = name or (named.name if named is not None else "")
         self._missing_cuda, self._dispatch = missing_cuda, dispatch
         self._cuda_path = None if cuda_path is None else Path(cuda_path)
         self._test_args = test_args
@@ -134,8 +141,8 @@ class Kernel:
         if host_kernel is None or isinstance(host_kernel, PyccelKernel):
             if options:
                 raise ArgumentError(
-                    f"Kernel: argument 'host_options' ({', '.join(options)}) is for a function that is to be wrapped in "
-                    f"a PyccelKernel, got {describe(host_kernel)}; pass the options to PyccelKernel itself."
+                    f"Kernel: argument 'host_options' ({', '.join(options)}) is for a function that is to be wrapped "
+                    f"in a PyccelKernel, got {describe(host_kernel)}; pass the options to PyccelKernel itself."
                 )
             if host_kernel is not None and host_kernel._parameters is None:
                 host_kernel._parameters = _NamesOf(host_kernel.kernel)  # which also knows the stubs of compiled modules
@@ -152,11 +159,12 @@ class Kernel:
     def _start(self) -> None:
         """Make what is not pickled."""
         wrapper = self._host_kernel
-        host = None if wrapper is None else wrapper.kernel
+        host: Any = None if wrapper is None else wrapper.kernel
         self._host = host
-        self._resolve: Callable[[], Callable[..., Any]] | None = getattr(host, "resolve", None)
-        if not isinstance(host, (HostImplementations, CompiledHostKernel)):
-            self._resolve = None
+        # What runs on the host: the function, or with several implementations what `_resolved` has for the request.
+        chosen = isinstance(host, (HostImplementations, CompiledHostKernel))
+        self._function = None if chosen else host
+        self._resolved = host.resolved if isinstance(host, HostImplementations) else {}
         # Whether calls may go past the wrapper, to the function itself.
         self._plain = wrapper is not None and wrapper._use_cupy is not True
         self._by_backend = self._dispatch == "backend"
@@ -224,27 +232,17 @@ class Kernel:
 
     # Calling
 
-    def __call__(
-        self,
-        *args: Any,
-        n_threads: int | Sequence[int] | None = None,
-        grid: int | Sequence[int] | None = None,
-        block: int | Sequence[int] | None = None,
-        shared_mem: int = 0,
-        stream: Any = None,
-        **named: Any,
-    ) -> Any:
+    def __call__(self, *args: Any, **options: Any) -> Any:
         """Run the host or the CUDA kernel.
 
         Parameters
         ----------
         *args
             The arguments of the kernel, handed on unchanged.
-        n_threads, grid, block, shared_mem, stream
-            For a launch; see `CudaKernel`. The host kernel does not get them.
-        **named
-            Arguments of the kernel by the names of its parameters. One with the name of a launch's argument can only be
-            given by its position.
+        **options
+            For a launch ``n_threads``, ``grid``, ``block``, ``shared_mem`` and ``stream``, see `CudaKernel`; the host
+            kernel does not get them. Any other name is that of one of the kernel's parameters; parameters with the
+            names of a launch's arguments can only be given by their position.
 
         Returns
         -------
@@ -258,26 +256,44 @@ class Kernel:
         ArgumentError, ArgumentTypeError
             An argument does not fit the CUDA kernel, or the number of threads is not known.
         """
-        if self._plain and (
-            _modules.get("cupy") is None
-            if self._by_backend
-            else not named and self._host_types.issuperset(map(type, args))
-        ):
-            function = self._host if self._resolve is None else self._resolve()
-            return function(*args, **named)
-        if self._by_backend:
-            on_device = get_backend() == "cupy"
-            if not on_device and self._plain and not named and self._host_types.issuperset(map(type, args)):
-                function = self._host if self._resolve is None else self._resolve()
+        # What an ordinary call on the host costs is decided here; everything else is in `_call`.
+        if not options and self._plain:
+            if self._by_backend and _modules.get("cupy") is None:  # then there is no device array either
+                function = self._function
+                if function is None:
+                    function = self._resolved.get(_asked().name) or self._host.resolve()
                 return function(*args)
+            for value in args:
+                if type(value) is not _ndarray and type(value) not in self._host_types:
+                    break
+            else:
+                if not self._by_backend or get_backend() == "numpy":
+                    function = self._function
+                    if function is None:
+                        function = self._resolved.get(_asked().name) or self._host.resolve()
+                    return function(*args)
+        return self._call(args, options)
+
+    def _call(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        named = {name: value for name, value in options.items() if name not in _LAUNCH}
+        if self._by_backend:
+            on_device = _modules.get("cupy") is not None and get_backend() == "cupy"
         else:
-            on_device = self._any_for_device(args, named)
-        if on_device:
-            kernel = self._device_kernel()
-            if kernel is not None:
-                return self._launch(kernel, args, named, n_threads, grid, block, shared_mem, stream)
+            on_device = any(map(_is_for_device, (*args, *named.values())))
+        if not on_device:
+            return self._on_host(args, named)
+        kernel = self._device_kernel()
+        if kernel is None:
             return self._fall_back(args, named, "it has no CUDA kernel")
-        return self._on_host(args, named)
+        if named:
+            args = self._bound(kernel, args, named)
+        launch = {name: value for name, value in options.items() if name in _LAUNCH}
+        if launch.get("n_threads") is None and launch.get("grid") is None and kernel.n_threads_from is None:
+            raise ArgumentError(
+                f"kernel {self._name!r}: the number of threads is not known; pass n_threads or grid, or give the CUDA "
+                "kernel n_threads_from."
+            )
+        return kernel(*args, **launch)
 
     def _on_host(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         wrapper = self._host_kernel
@@ -346,26 +362,6 @@ class Kernel:
             f"function for the host{remedy}."
         )
 
-    def _launch(
-        self,
-        kernel: CudaKernel,
-        args: tuple[Any, ...],
-        named: dict[str, Any],
-        n_threads: Any,
-        grid: Any,
-        block: Any,
-        shared_mem: Any,
-        stream: Any,
-    ) -> None:
-        if named:
-            args = self._bound(kernel, args, named)
-        if n_threads is None and grid is None and kernel.n_threads_from is None:
-            raise ArgumentError(
-                f"kernel {self._name!r}: the number of threads is not known; pass n_threads or grid, or give the CUDA "
-                "kernel n_threads_from."
-            )
-        kernel(*args, n_threads=n_threads, grid=grid, block=block, shared_mem=shared_mem, stream=stream)
-
     def _bound(self, kernel: CudaKernel, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """Return all arguments by position."""
         names = [one.name for one in kernel.signature or ()]
@@ -389,9 +385,6 @@ class Kernel:
         return (*args, *(named[name] for name in names[len(args) :]))
 
     # Where arguments are
-
-    def _any_for_device(self, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
-        return any(map(_is_for_device, (*args, *named.values())))
 
     def _remember(self, values: Iterable[Any]) -> None:
         """Note the types of values that are on the host, where all objects of the type are."""
@@ -665,7 +658,7 @@ class Kernel:
         cuda = self._cuda_kernel
         functions = {"host_kernel": self._host, "n_threads_from": None if cuda is None else cuda.n_threads_from}
         refuse_unimportable(f"kernel {self._name!r}", functions)
-        made = ("_host", "_resolve", "_plain", "_by_backend", "_opened", "_host_types", "_warned")
+        made = ("_host", "_function", "_resolved", "_plain", "_by_backend", "_opened", "_host_types", "_warned")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return _restored, (type(self), state)
 

@@ -16,38 +16,47 @@ if TYPE_CHECKING:
 HOST_IMPLEMENTATIONS: tuple[str, ...] = _environment.VARIABLES["CUNUMPY_HOST_KERNEL_IMPLEMENTATION"].choices
 DEVICE_IMPLEMENTATIONS: tuple[str, ...] = _environment.VARIABLES["CUNUMPY_DEVICE_KERNEL_IMPLEMENTATION"].choices
 
-_OUTSIDE = "outside of all scopes"  # no name of an implementation
+
+class Request:
+    """A name that is asked for, None for no preference."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
 
 
 class Setting:
-    """A request for an implementation: that of the innermost scope of this context, else the process's."""
+    """A request for an implementation: that of the innermost scope of this context, else the process's.
 
-    __slots__ = ("chosen", "default", "names")
+    Each call of a kernel reads ``chosen.get().name``.
+    """
+
+    __slots__ = ("chosen", "names", "process")
 
     def __init__(self, variable: str) -> None:
         value = _environment.read(variable)
         self.names = _environment.VARIABLES[variable].choices
-        self.default = value if isinstance(value, str) else None
-        self.chosen: ContextVar[str | None] = ContextVar(f"{variable.lower()}", default=_OUTSIDE)
+        self.process = Request(value if isinstance(value, str) else None)
+        self.chosen = ContextVar(variable.lower(), default=self.process)
 
     def get(self) -> str | None:
-        """Return the request, None for no preference."""
-        chosen = self.chosen.get()
-        return self.default if chosen is _OUTSIDE else chosen
+        """Return the name that is asked for, None for no preference."""
+        return self.chosen.get().name
 
     def set(self, name: str | None, function: str) -> None:
         """Change the innermost scope of this context, or outside of all the process's choice."""
         self.check(name, function)
-        if self.chosen.get() is _OUTSIDE:
-            self.default = name
+        if self.chosen.get() is self.process:
+            self.process.name = name
         else:
-            self.chosen.set(name)
+            self.chosen.set(Request(name))
 
     @contextmanager
     def scope(self, name: str | None, function: str) -> Iterator[None]:
         self.check(name, function)
         before = self.chosen.get()
-        self.chosen.set(name)
+        self.chosen.set(Request(name))
         try:
             yield
         finally:
