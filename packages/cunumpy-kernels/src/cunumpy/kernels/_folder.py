@@ -35,8 +35,8 @@ class KernelFolder:
 
     def __init__(self, package: str, *, host_suffix: str, cuda_suffix: str, test_args_suffix: str | None) -> None:
         self.package = package
-        self.name = package.rpartition(".")[2]
         self.folders = package_folders(package, "Kernel.from_folder")
+        self.name = package.rpartition(".")[2]
         self.host_module = self.name + host_suffix
         self.host_file = self.find(self.host_module + ".py")
         self.compiled_file = next(filter(None, map(self.find, _extensions(self.host_module))), None)

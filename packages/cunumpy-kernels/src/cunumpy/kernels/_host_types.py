@@ -120,7 +120,8 @@ def _of_text(name: str, text: str) -> HostParameter:
         node = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError):
         return HostParameter(name)
-    return _of_node(name, node)._replace(text=plain)
+    found = _of_node(name, node)
+    return found if isinstance(node, ast.Constant) else found._replace(text=plain)
 
 
 def _of_node(name: str, node: ast.expr) -> HostParameter:
