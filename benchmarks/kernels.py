@@ -1,14 +1,16 @@
-"""CUDA kernels: what a launch costs in Python, around a raw kernel that does nothing.
+"""Kernels: what a launch costs in Python around a raw kernel that does nothing, and a call around the host function.
 
-Each function measures one row of the table in `benchmarks.rows`, on the stand-in for CuPy.
+Each function measures one row of the table in `benchmarks.rows`, launches on the stand-in for CuPy.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from benchmarks._measure import Effort, Rounds, measure, statement
-from cunumpy.kernels import CudaKernel
+from cunumpy.kernels import CudaKernel, HostImplementations, Kernel
 
 SOURCE = 'extern "C" __global__ void axpy(double a, const double* x, double* y, int n) {}'
 
@@ -45,3 +47,28 @@ def _against_raw(effort: Effort, ours: str) -> Rounds:
     names["prepared"] = kernel.prepare(2.0, x, y, 1000)
     theirs = "raw((8,), (128,), (2.0, x, y, 1000), shared_mem=0)"
     return measure(effort, statement(ours, **names), statement(theirs, **names))
+
+
+def host_call(effort: Effort, *, dispatch: str, arguments: int, loaded: bool) -> Rounds:
+    """A kernel on host arrays against its host function; with CuPy loaded, or without."""
+    if loaded:
+        import cupy  # noqa: F401
+    names = ", ".join(f"a{i}" for i in range(arguments))
+    space: dict[str, Any] = {}
+    exec(f"def host({names}): pass", space)
+    host = space["host"]
+    cuda = CudaKernel(f'extern "C" __global__ void host(double* {names.replace(", ", ", double* ")}) {{}}', "host")
+    arrays = {f"a{i}": np.zeros(3) for i in range(arguments)}
+    kernel = Kernel(host, cuda, dispatch=dispatch)
+    return measure(effort, statement(f"f({names})", f=kernel, **arrays), statement(f"f({names})", f=host, **arrays))
+
+
+def host_implementations(effort: Effort) -> Rounds:
+    """`HostImplementations` against the function that it calls."""
+
+    def host(a: Any, b: Any, c: Any, d: Any) -> None:
+        pass
+
+    several = HostImplementations("host", {"numpy": lambda: host, "python": lambda: host})
+    array = np.zeros(3)
+    return measure(effort, statement("f(a, a, a, a)", f=several, a=array), statement("f(a, a, a, a)", f=host, a=array))

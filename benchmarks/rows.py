@@ -113,6 +113,29 @@ ROWS = (
         "us",
         STAND_IN,
     ),
+    *(
+        Row(
+            f"kernel-{dispatch}-{arguments}" + "-cupy-loaded" * loaded,
+            f'`Kernel` on host arrays, `dispatch="{dispatch}"`, {arguments} argument(s)'
+            + ", CuPy loaded (stand-in)" * loaded,
+            "calling the host function",
+            round(0.3 + 0.04 * arguments, 2) if loaded else 0.3,
+            partial(kernels.host_call, dispatch=dispatch, arguments=arguments, loaded=loaded),
+            "us",
+            STAND_IN if loaded else {},
+        )
+        for loaded in (False, True)
+        for dispatch in ("backend", "arrays")
+        for arguments in (1, 4, 12)
+    ),
+    Row(
+        "host-implementations",
+        "`HostImplementations`, four arguments",
+        "calling the function",
+        None,
+        kernels.host_implementations,
+        "us",
+    ),
     Row("landau", "`landau_damping.py`, 10^6 markers, 100 steps, per marker and step", "", None, core.landau, "ns"),
     Row(
         "philox-uniform",
