@@ -10,6 +10,7 @@ works as it does with NumPy::
     ├── ArgumentTypeError         TypeError       an argument has a wrong type
     │   └── MixedBackendError     TypeError       NumPy and CuPy arrays in one call
     ├── BackendUnavailableError   RuntimeError    a backend was asked for strictly and can't be used
+    ├── CacheError                PermissionError a folder for builds that is not safe, or can't be written to
     ├── CommunicationError        RuntimeError    arrays that can't go through MPI as things stand
     ├── CompileError              RuntimeError    code that a compiler refuses
     ├── KernelError               RuntimeError    a kernel failed on the device, or wrote NaN or infinity
@@ -34,6 +35,7 @@ __all__ = [
     "ArgumentTypeError",
     "BackendFallbackWarning",
     "BackendUnavailableError",
+    "CacheError",
     "CommunicationError",
     "CompileError",
     "CuNumpyError",
@@ -91,6 +93,10 @@ class MixedBackendError(ArgumentTypeError):
 
 class BackendUnavailableError(CuNumpyError, RuntimeError):
     """A backend was asked for strictly and can't be used."""
+
+
+class CacheError(CuNumpyError, PermissionError):
+    """A folder that builds are kept in is not safe to load code from, or none can be written to."""
 
 
 class CommunicationError(CuNumpyError, RuntimeError):
