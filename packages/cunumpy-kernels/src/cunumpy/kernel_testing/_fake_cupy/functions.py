@@ -7,6 +7,7 @@ written out at the end of this module, under CuPy's names.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -95,14 +96,37 @@ ALIASES = {
 # Names that CuPy has and the stand-in does not serve.
 LEFT_OUT = _words(
     """
-    byte_bounds clear_memo disp find_common_type fromDlpack fuse get_array_wrap issctype issubclass_
-    issubsctype make_aligned_dtype memoize obj2sctype safe_eval sctype2char set_string_function who
+    byte_bounds clear_memo disp find_common_type fromDlpack get_array_wrap issctype issubclass_ issubsctype
+    make_aligned_dtype memoize obj2sctype safe_eval sctype2char set_string_function who
     """
 )
 
 
 class _Left:
     """Marks an argument that the caller left out."""
+
+
+class Fusion:
+    """What `cupy.fuse` makes: here the function as it is, with the arguments that CuPy takes."""
+
+    def __init__(self, function: Callable[..., Any], kernel_name: str | None = None) -> None:
+        self.func, self.name = function, kernel_name or function.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        if any(isinstance(argument, ndarray) for argument in args):
+            for argument in args:
+                if is_host_array(argument):
+                    raise unsupported(argument)
+                if not isinstance(argument, (ndarray, np.generic, int, float, complex, bool, type(None))):
+                    raise TypeError(f"Invalid argument type for '{self.name}': ({type(argument)})")
+        return self.func(*args)
+
+
+def fuse(*args: Any, **kwargs: Any) -> Any:
+    """Return the function, or a decorator; nothing is fused."""
+    if len(args) == 1 and not kwargs and callable(args[0]):
+        return functools.update_wrapper(Fusion(args[0]), args[0])
+    return lambda function: functools.update_wrapper(Fusion(function, *args, **kwargs), function)
 
 
 def data_argument(function: str, parameter: str, value: Any, *, first: bool) -> Any:
@@ -958,7 +982,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
         """
     apply_along_axis apply_over_axes argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray
     asfarray asfortranarray asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack
-    concatenate copy copyto corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool
+    concatenate copy copyto corrcoef delete dstack from_dlpack fuse get_array_module get_default_memory_pool
     get_default_pinned_memory_pool hstack in1d is_available iscomplexobj isrealobj isscalar lexsort load
     mask_indices meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise poly polyadd polyfit
     polymul polysub polyval quantile require reshape result_type roots save savetxt savez savez_compressed shape
