@@ -96,8 +96,10 @@ def fuse(function: Any = None, *, kernel_name: str | None = None) -> Any:
         for value in args:
             if type(value) not in _host_types and _is_device_array(value):
                 return on_device(args, kwargs)
-        if kwargs and any(map(_is_device_array, kwargs.values())):
-            return on_device(args, kwargs)
+        if kwargs:
+            for value in kwargs.values():
+                if type(value) not in _host_types and _is_device_array(value):
+                    return on_device(args, kwargs)
         return function(*args, **kwargs)
 
     fused.__name__ = on_device.name
