@@ -103,6 +103,11 @@ def groups(readme: str) -> list[Group]:
             f"{WHEELS} --with cupy-cuda12x pytest tests/cunumpy-kernels/test_real_cupy*.py",
             distributions=("cunumpy-kernels",),
         ),
+        Group(
+            "Pyccel",
+            f"{WHEELS} --with pyccel pytest tests/cunumpy-kernels/test_real_pyccel*.py",
+            distributions=("cunumpy-kernels",),
+        ),
         Group("native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest {NATIVE_TESTS}", NATIVE),
         # The packages are built as on a machine without a compiler; their tests need one.
         Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest {NATIVE_TESTS}", NATIVE),

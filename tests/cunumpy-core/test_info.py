@@ -304,7 +304,15 @@ def test_what_the_encoding_lacks_is_escaped(encoding, shown, monkeypatch):
     assert f"{shown} is not on the PATH" in output.buffer.getvalue().decode(encoding)
 
 
-def test_no_caches(monkeypatch, capsys):
+@pytest.fixture
+def notes(tmp_path, monkeypatch):
+    """Keep the caches of this machine's programs out of it."""
+    folder = tmp_path / "notes"
+    monkeypatch.setattr(_caches, "_notes", lambda: folder)
+    return folder
+
+
+def test_no_caches(notes, monkeypatch, capsys):
     monkeypatch.setattr(_caches, "CACHES", {})
     for arguments in (["cache"], ["cache", "--clear"]):
         assert main(arguments) == 0
@@ -314,7 +322,7 @@ def test_no_caches(monkeypatch, capsys):
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path, monkeypatch, notes):
     folder = tmp_path / "kernels"
     (folder / "ab").mkdir(parents=True)
     (folder / "ab" / "one.so").write_bytes(b"12345")
@@ -324,6 +332,26 @@ def cache(tmp_path, monkeypatch):
         _caches, "CACHES", {"kernels": _caches.Cache("compiled kernels", lambda: folder, ("*.so", "*.json"))}
     )
     return folder
+
+
+def test_caches_of_programs_are_remembered(cache, capsys, tmp_path, notes):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.so").write_bytes(b"1234")
+    for folder in ("mine", "gone"):
+        _caches.remember("my code", tmp_path / folder, "compiled host kernels", ("*.so",))
+    for number, text in enumerate(("", "{", "[]", '{"folder": 3}')):  # of processes that were killed
+        (notes / f"{number}.json").write_text(text)
+    assert main(["cache"]) == 0
+    second = capsys.readouterr().out.splitlines()[1:]
+    assert second == [f"my code: 1 file, 4 bytes in {tmp_path / 'mine'} (compiled host kernels)"]
+    assert main(["cache", "--clear"]) == 0
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_caches_are_not_remembered_where_the_home_can_not_be_written_to(notes, tmp_path):
+    notes.write_text("a file, so that no folder can be made")
+    _caches.remember("my code", tmp_path, "compiled host kernels", ("*.so",))
+    assert list(_caches._remembered()) == []
 
 
 def test_a_cache_is_shown(cache, capsys):

@@ -1,13 +1,16 @@
-"""Leaves out the comparison with a real CuPy where there is none.
+"""Leaves out what needs CuPy or Pyccel where there is none.
 
-Named on the command line it is collected, and without CuPy it fails, so the check can't be skipped unnoticed where it
-is meant to run::
+Named on the command line it is collected, and without the package it fails, so the check can't be skipped unnoticed
+where it is meant to run::
 
     uv run --isolated --with cupy-cuda12x pytest tests/cunumpy-kernels/test_real_cupy.py
+    uv run --isolated --with pyccel pytest tests/cunumpy-kernels/test_real_pyccel.py
+
+Pyccel has no wheels; it is built when installed, which takes a C compiler.
 """
 
 from __future__ import annotations
 
 import importlib.util
 
-collect_ignore = [] if importlib.util.find_spec("cupy") else ["test_real_cupy.py"]
+collect_ignore_glob = [f"test_real_{name}*.py" for name in ("cupy", "pyccel") if importlib.util.find_spec(name) is None]

@@ -15,9 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from cunumpy.errors import ArgumentError, CacheError
+from cunumpy.errors import ArgumentError, CacheError, MissingPackageError
 from cunumpy.kernels import _build_cache
-from cunumpy.kernels._build_cache import LIST_NAME, BuildCache, check_private, private_folder
+from cunumpy.kernels._build_cache import (
+    LIST_NAME,
+    BuildCache,
+    build_hash,
+    check_private,
+    compiler_identity,
+    cpu_features,
+    private_folder,
+)
 
 REMEDY = "Set MY_CACHE to a folder of your own."
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps folders of a profile private by other means")
@@ -473,3 +481,39 @@ def test_pruning_removes_what_killed_builds_left_but_no_running_one(cache, root)
 def test_the_list_is_plain_json(cache):
     path = cache.get("key", Builder())
     assert set(json.loads((path / LIST_NAME).read_text())["files"]) == {"other", "sub/result"}
+
+
+# --- what builds depend on --------------------------------------------------------------------------------------------
+
+
+def test_hashes_tell_parts_apart_and_nothing_else():
+    parts = {"a": ["x", "yz"], "b": 1}
+    assert build_hash(parts) == build_hash({"b": 1, "a": ["x", "yz"]})
+    assert len({build_hash(one) for one in (parts, {"a": ["xy", "z"], "b": 1}, {"a": ["x", "yz"], "b": "1"})}) == 3
+    assert len(build_hash(parts)) == 20
+
+
+@posix
+def test_a_compiler_is_told_by_its_path_and_version(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    compiler = tmp_path / "some-cc"
+    for version in ("1.0", "2.0"):
+        compiler.write_text(f"#!/bin/sh\necho some-cc {version}\necho more\n")
+        compiler.chmod(0o755)
+        os.utime(compiler, (float(version), float(version)))
+        assert compiler_identity("some-cc") == f"{compiler} some-cc {version}"
+    with pytest.raises(MissingPackageError, match="the compiler 'no-cc' is not on the PATH; install it"):
+        compiler_identity("no-cc")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux says of the processor")
+def test_processors_are_told_by_their_features(monkeypatch):
+    cpu_features.cache_clear()
+    texts = ["flags\t: sse2 avx\nmodel name: A\n", "model name: B\nflags\t: avx sse2\n", "flags: sse2", "model name: C"]
+    found = []
+    for text in texts:
+        monkeypatch.setattr(Path, "read_text", lambda *args, text=text, **kwargs: text)
+        found.append(cpu_features())
+        cpu_features.cache_clear()
+    assert found[0] == found[1]
+    assert len(set(found)) == 3

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +29,37 @@ class Cache(NamedTuple):
 CACHES: dict[str, Cache] = {}
 
 
+def _notes() -> Path:
+    return Path.home() / ".cache" / "cunumpy" / "caches"
+
+
+def remember(name: str, folder: Path, meaning: str, patterns: tuple[str, ...]) -> None:
+    """Note the cache of a program in the user's home, since ``python -m cunumpy cache`` runs without the program."""
+    # Without a home, or with a read-only one, only the listing lacks it.
+    with contextlib.suppress(OSError, RuntimeError):
+        path = _notes() / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:20]}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        note = {"name": name, "folder": str(folder), "meaning": meaning, "patterns": patterns}
+        path.write_text(json.dumps(note), encoding="utf-8")
+
+
+def _remembered() -> Iterator[tuple[str, Cache]]:
+    with contextlib.suppress(OSError, RuntimeError):
+        for path in sorted(_notes().glob("*.json")):
+            try:
+                note = json.loads(path.read_text(encoding="utf-8"))
+                folder = Path(note["folder"])
+                if folder.is_dir():
+                    yield note["name"], Cache(note["meaning"], partial(Path, folder), tuple(note["patterns"]))
+            except (OSError, ValueError, KeyError, TypeError):  # half-written, by a process that was killed
+                continue
+
+
+def _all() -> Iterator[tuple[str, Cache]]:
+    yield from CACHES.items()
+    yield from _remembered()
+
+
 class Contents(NamedTuple):
     """What a cache holds, or what was removed from it."""
 
@@ -46,12 +81,12 @@ def _files(cache: Cache) -> Iterator[Path]:
 
 def contents() -> list[Contents]:
     """Return what each cache holds."""
-    return [_walk(name, cache, remove=False) for name, cache in CACHES.items()]
+    return [_walk(name, cache, remove=False) for name, cache in _all()]
 
 
 def clear() -> list[Contents]:
     """Remove the files of each cache; return what was removed. Files in use elsewhere may be removed safely."""
-    return [_walk(name, cache, remove=True) for name, cache in CACHES.items()]
+    return [_walk(name, cache, remove=True) for name, cache in _all()]
 
 
 def _walk(name: str, cache: Cache, *, remove: bool) -> Contents:

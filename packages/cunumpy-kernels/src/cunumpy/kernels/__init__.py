@@ -4,9 +4,12 @@ from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy i
 from cunumpy.kernels._catalog import KernelCatalog
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
 from cunumpy.kernels._cuda_kernel import CudaKernel, PreparedLaunch
+from cunumpy.kernels._fuse import fuse
 from cunumpy.kernels._host_implementations import HostImplementations
 from cunumpy.kernels._kernel import Kernel
 from cunumpy.kernels._kernel_array import as_kernel_array, kernel_output, kernel_outputs
+from cunumpy.kernels._metal_kernel import MetalKernel, metal_available
+from cunumpy.kernels._pyccel_cache import PyccelCache
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
 from cunumpy.kernels._settings import (
     DEVICE_IMPLEMENTATIONS,
@@ -29,13 +32,17 @@ __all__ = [
     "HostImplementations",
     "Kernel",
     "KernelCatalog",
+    "MetalKernel",
     "PreparedLaunch",
+    "PyccelCache",
     "PyccelKernel",
     "as_kernel_array",
+    "fuse",
     "get_device_kernel_implementation",
     "get_host_kernel_implementation",
     "kernel_output",
     "kernel_outputs",
+    "metal_available",
     "outputs_from_annotations",
     "set_device_kernel_implementation",
     "set_host_kernel_implementation",

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import json
 import logging
 import os
+import platform
 import re
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cunumpy.errors import ArgumentError, CacheError
+from cunumpy.errors import ArgumentError, CacheError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -463,3 +466,58 @@ else:
     def _release(descriptor: int) -> None:
         # Closing would not do: a child that was forked meanwhile has the file open too.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+# --- what a build depends on besides its sources ----------------------------------------------------------------------
+
+
+def build_hash(parts: object) -> str:
+    """Return 20 hex digits that tell apart what builds depend on: anything that JSON can hold, in a fixed order."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
+
+
+@functools.cache
+def cpu_features() -> str:
+    """Return the machine and the instruction sets of its processor, to tell apart nodes that share a home."""
+    found = platform.machine()
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+            flags = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)  # of x86 and of ARM
+            model = re.search(r"^(?:model name|CPU part)\s*:(.*)$", text, re.MULTILINE)
+            if flags is not None:
+                return f"{found} {' '.join(sorted(flags[1].split()))}"
+            return f"{found} {model[1].strip() if model else ''}"
+    elif sys.platform == "darwin":
+        return f"{found} {_first_line(['sysctl', '-n', 'machdep.cpu.brand_string'])}"
+    return f"{found} {platform.processor()}"
+
+
+def compiler_identity(program: str) -> str:
+    """Return the path of a compiler and its version; it is asked once, until the file changes.
+
+    Raises
+    ------
+    MissingPackageError
+        There is no such program.
+    """
+    path = shutil.which(program)
+    if path is None:
+        raise MissingPackageError(
+            f"the compiler {program!r} is not on the PATH; install it, for instance: apt install {program}"
+        )
+    path = os.path.realpath(path)
+    return f"{path} {_version(path, os.stat(path).st_mtime_ns)}"
+
+
+@functools.lru_cache
+def _version(path: str, changed: int) -> str:
+    return _first_line([path, "--version"])
+
+
+def _first_line(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"unknown ({error})"
+    return next(iter(done.stdout.splitlines()), "unknown")

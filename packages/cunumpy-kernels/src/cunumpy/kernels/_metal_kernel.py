@@ -150,8 +150,11 @@ class MetalKernel:
         for argument, text in (("source", source), ("name", name), ("header", header)):
             if not isinstance(text, str):
                 raise ArgumentTypeError(f"MetalKernel: argument {argument!r} must be a str, got {text!r}.")
-        self.source, self.name, self.header = source, name, header
-        self.inputs, self.outputs = _names("inputs", inputs), _names("outputs", outputs)
+        self.source: str = source
+        self.name: str = name
+        self.header: str = header
+        self.inputs: tuple[str, ...] = _names("inputs", inputs)
+        self.outputs: tuple[str, ...] = _names("outputs", outputs)
         names = (*self.inputs, *self.outputs)
         for one in (name, *names):
             if re.fullmatch(r"[A-Za-z_]\w*", one, re.ASCII) is None:
@@ -163,9 +166,10 @@ class MetalKernel:
             raise ArgumentError(f"MetalKernel {name!r}: the name {twice!r} is given to two arrays.")
         if float64 not in ("error", "cast"):
             raise ArgumentError(f"MetalKernel {name!r}: argument 'float64' must be 'error' or 'cast', got {float64!r}.")
-        self.threadgroup = _extent(f"MetalKernel {name!r}", "threadgroup", threadgroup)
-        self.float64, self.atomic_outputs = float64, bool(atomic_outputs)
-        self.init_value = init_value
+        self.threadgroup: tuple[int, ...] = _extent(f"MetalKernel {name!r}", "threadgroup", threadgroup)
+        self.float64: str = float64
+        self.atomic_outputs: bool = bool(atomic_outputs)
+        self.init_value: float | None = init_value
         self._kernel: Any = None
 
     def __repr__(self) -> str:
