@@ -339,7 +339,7 @@ def test_integers_become_floats_exactly_or_not_at_all(value):
         if exact:
             assert kernel.prepare_args(value)[0] == value
         else:
-            with pytest.raises(ArgumentError, match=r"must be exact|would be infinite"):
+            with pytest.raises(ArgumentError, match=r"can't hold the integer|must be from"):
                 kernel.prepare_args(value)
 
 
@@ -349,7 +349,7 @@ def test_floats_are_rounded_and_never_become_infinite(value):
     with np.errstate(over="ignore"):
         rounded = np.float32(value)
     if math.isinf(rounded) and not math.isinf(value):
-        with pytest.raises(OverflowError, match="which would be infinite"):
+        with pytest.raises(OverflowError, match=r"\(float\) must be from"):
             kernel.prepare_args(value)
     else:
         (taken,) = kernel.prepare_args(value)
@@ -393,18 +393,17 @@ def test_what_is_no_number_is_refused(ctype, value):
 
 
 def test_an_array_without_dimensions_is_no_number():
-    with pytest.raises(ArgumentTypeError, match=r"pass array\.item\(\)"):
+    with pytest.raises(ArgumentTypeError, match=r"array\.item\(\)"):
         taking("double").prepare_args(np.array(2.5))
 
 
-def test_vectors_are_taken_as_records_of_their_dtype():
+def test_vectors_are_taken_as_records_and_tuples():
     kernel = taking("double2")
     dtype = kernel.signature[0].dtype
     value = np.array([(1.0, 2.0)], dtype)[0]
     assert kernel.prepare_args(value)[0] == value
-    with pytest.raises(ArgumentTypeError, match=r"must be numpy\.void of dtype"):
-        kernel.prepare_args((1.0, 2.0))
-    with pytest.raises(ArgumentTypeError, match=r"must be numpy\.void of dtype"):
+    assert kernel.prepare_args((1.0, 2.0))[0] == value
+    with pytest.raises(ArgumentTypeError, match=r"must be a tuple of 2 numbers or a numpy\.void of dtype"):
         kernel.prepare_args(np.zeros(1, [("x", "f4"), ("y", "f4")])[0])
 
 
@@ -430,7 +429,9 @@ def test_host_data_is_refused_for_a_pointer(kind, tmp_path):
     if kind.name == "foreign-device-array":
         assert taking("const double*").prepare_args(value) == (value,)
         return
-    with pytest.raises(ArgumentTypeError, match=r"argument 'a' \(double\*\) must be a device array of dtype float64"):
+    with pytest.raises(
+        ArgumentTypeError, match=r"'a' \(double\*\) must be a C-contiguous device array of dtype float64"
+    ):
         taking("double*").prepare_args(value)
 
 
@@ -444,7 +445,7 @@ def test_arrays_of_other_libraries_are_checked_by_their_interface():
     for value, error, text in [
         (DeviceArray(typestr="<f4"), ArgumentTypeError, "DeviceArray of shape (3,) and dtype float32"),
         (DeviceArray(typestr=">f8"), ArgumentTypeError, "of dtype float64"),
-        (DeviceArray(strides=(16,)), ArgumentTypeError, "must be C-contiguous"),
+        (DeviceArray(strides=(16,)), ArgumentTypeError, "with strides (16,)"),
         (DeviceArray(read_only=True), ArgumentError, "the array is read-only"),
         (DeviceArray, ArgumentTypeError, "got the class DeviceArray"),
     ]:
@@ -463,9 +464,9 @@ def test_views_hold_address_shape_and_strides_in_elements():
     (packed,) = taking("CArray2D<double>").prepare_args(DeviceArray((3, 4)))
     assert packed.dtype.names == ("data", "shape")
     for ctype, value, text in [
-        ("Array2D<double>", DeviceArray((3,)), "must have 2 dimension(s)"),
-        ("Array1D<double>", DeviceArray((3,), strides=(12,)), "multiples of its item size 8"),
-        ("CArray1D<double>", DeviceArray((3,), strides=(16,)), "declare the parameter Array1D"),
+        ("Array2D<double>", DeviceArray((3,)), "with 2 dimension(s), got"),
+        ("Array1D<double>", DeviceArray((3,), strides=(12,)), "strides are multiples of 8 bytes"),
+        ("CArray1D<double>", DeviceArray((3,), strides=(16,)), "declare it Array1D<double>"),
         ("Array1D<double>", np.zeros(3), "must be a device array"),
     ]:
         with pytest.raises(ArgumentTypeError) as caught:

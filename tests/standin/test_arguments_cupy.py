@@ -11,6 +11,7 @@ import pytest
 import cunumpy as xp
 from cunumpy.arguments import CudaStruct, CudaStructArguments
 from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.kernels import CudaKernel
 
 STEP = CudaStruct(
     "Step", [("x", "double*"), ("a", "Array2D<const double>"), ("w", "CArray1D<int>"), ("n", "int"), ("dt", "double")]
@@ -50,16 +51,24 @@ def test_device_arrays_are_packed_without_a_transfer():
     ],
 )
 def test_arrays_that_do_not_fit(name, value):
-    with pytest.raises(ArgumentTypeError, match=f"^field '{name}' of struct Step of type "):
+    with pytest.raises(ArgumentTypeError, match=rf"^field '{name}' of struct Step \("):
         STEP(**values() | {name: value})
 
 
 def test_arrays_of_another_device(monkeypatch):
+    value = STEP(**values())
+    kernel = CudaKernel(f'{STEP.declaration}\nextern "C" __global__ void k(Step s) {{}}', "k", structs=[STEP])
+    monkeypatch.setattr("cunumpy.arguments._current_device._device_count", None)
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 2)
     monkeypatch.setattr(cupy.cuda.runtime, "getDevice", lambda: 1)
     with pytest.raises(
-        ArgumentError, match="field 'x' of struct Step is an array on device 0, and the current device is 1"
+        ArgumentError, match=r"field 'x' of struct Step \(double\*\) is on CUDA device 0, the current device is 1"
     ):
         STEP(**values())
+    with pytest.raises(ArgumentError, match=r"CudaKernel 'k': .*, field 'x', is on CUDA device 0, the current device"):
+        kernel.prepare_args(value)
+    monkeypatch.setattr(cupy.cuda.runtime, "getDevice", lambda: 0)
+    assert kernel.prepare_args(value) == (value.packed,)
 
 
 @pytest.mark.usefixtures("raw_modules")
@@ -96,10 +105,10 @@ def test_objects_notice_new_arrays_and_views():
     one.a = memory[::2]
     assert one.packed["a"]["strides"].tolist() == [2]
     one.x = memory[::2]
-    with pytest.raises(ArgumentTypeError, match="field 'x' of struct Step of type 'double\\*' must be a C-contiguous"):
+    with pytest.raises(ArgumentTypeError, match=r"field 'x' of struct Step \(double\*\) must be a C-contiguous"):
         _ = one.packed
     one.x = memory.view("int64")
-    with pytest.raises(ArgumentTypeError, match="of dtype int64; convert it once"):
+    with pytest.raises(ArgumentTypeError, match=r"dtype=int64\); convert it once"):
         _ = one.packed
 
 

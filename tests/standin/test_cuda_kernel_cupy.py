@@ -224,12 +224,15 @@ def prepared(kernel, args, launch):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({1: np.zeros(1000)}, r"argument 'x' \(const double\*\) must be a device array of dtype float64, got numpy"),
+        (
+            {1: np.zeros(1000)},
+            r"argument 'x' \(const double\*\) must be a C-contiguous .* of dtype float64, got numpy",
+        ),
         ({1: cupy.zeros(1000, "f4")}, r"'x' .* of dtype float64, got cupy.ndarray\(shape=\(1000,\), dtype=float32\)"),
-        ({2: cupy.zeros(2000)[::2]}, r"argument 'y' \(double\*\) must be C-contiguous"),
-        ({3: cupy.array(1000)}, r"argument 'n' \(int\) must be an integer .*xp\.to_numpy"),
+        ({2: cupy.zeros(2000)[::2]}, r"argument 'y' \(double\*\) must be a C-contiguous .* with strides"),
+        ({3: cupy.array(1000)}, r"argument 'n' \(int\) must be an integer, .*xp\.to_numpy"),
         ({0: cupy.array(2.0)}, r"argument 'a' \(double\) must be a real number"),
-        ({2: None}, r"argument 'y' .* got NoneType; for a pointer that is not used pass an empty array"),
+        ({2: None}, r"argument 'y' .* got NoneType; there is no null pointer; pass an empty array"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(recorder, change, text):
@@ -242,7 +245,7 @@ def test_arguments_that_do_not_fit_are_refused(recorder, change, text):
 
 
 def test_arrays_of_another_device_are_refused(recorder, monkeypatch):
-    monkeypatch.setattr("cunumpy.kernels._builds._device_count", None)
+    monkeypatch.setattr("cunumpy.arguments._current_device._device_count", None)
     monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 2)
     x, y = arrays()
     kernel = axpy()
@@ -258,7 +261,7 @@ def test_arrays_of_another_device_are_refused(recorder, monkeypatch):
     monkeypatch.setattr(cupy.cuda.runtime, "getDevice", lambda: 0)
     assert kernel.is_compiled
     assert len(recorder.compiled[0].launches) == 2
-    monkeypatch.setattr("cunumpy.kernels._builds._device_count", None)
+    monkeypatch.setattr("cunumpy.arguments._current_device._device_count", None)
 
 
 def test_a_failed_compilation_is_tried_again(recorder, monkeypatch):

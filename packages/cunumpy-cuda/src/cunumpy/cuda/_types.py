@@ -887,9 +887,12 @@ class Reader:
 
 
 def field_type(field: CudaParameter) -> str:
-    """Return the type of a field as `CudaStruct` takes it."""
-    shape = "" if field.dtype is None else "".join(f"[{extent}]" for extent in field.dtype.shape)
-    return f"{'const ' if field.const and field.pointer else ''}{field.ctype}{'*' * field.pointer}{shape}"
+    """Return the type of a parameter or field as `CudaStruct` takes it."""
+    if field.pointer:
+        return f"{'const ' if field.const else ''}{field.ctype}*"
+    if field.view_ndim is not None:
+        return field.ctype.replace("<", "<const ", 1) if field.const else field.ctype
+    return field.ctype + "".join(f"[{extent}]" for extent in (() if field.dtype is None else field.dtype.shape))
 
 
 _TIGHT = re.compile(r" ?(::|[<>\[\](),]) ?")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cunumpy.arguments._current_device import device_of_arrays
+from cunumpy.arguments._protocol import NUMBER_TYPES
 from cunumpy.arguments._struct import CudaStruct, _shown
 from cunumpy.errors import ArgumentTypeError
 
@@ -122,17 +124,33 @@ class CudaStructArguments(CudaArguments):
     def packed(self) -> np.void:
         """The struct as a `numpy.void`, packed again if a field has changed since the last time."""
         state = self.__dict__.get("_cunumpy_packed")
-        if state is not None:
-            packed, key, values, shapes = state
-            if key is not None:
-                try:
-                    now = key(self)
-                except AttributeError:  # a field is gone, or no array any more
-                    return self._repack()
-                # `map` ends with the values, before the shapes.
-                if all(map(operator.is_, values, now)) and now[len(values) :] == shapes:
-                    return packed  # type: ignore[no-any-return]
-        return self._repack()
+        if state is None or state[1] is None:
+            return self._repack()
+        packed, values, shapes, read, count, _ = state
+        try:
+            now = read(self)
+        except AttributeError:  # a field is gone, or no array any more
+            return self._repack()
+        if shapes and now[count:] != shapes:
+            return self._repack()
+        # `map` ends with the values, before the shapes.
+        return packed if all(map(operator.is_, values, now)) else self._repack_changed(state, now)
+
+    def _repack_changed(self, state: tuple[Any, ...], now: tuple[Any, ...]) -> np.void:
+        """Check and pack the fields that are other objects than before."""
+        packed, values, shapes, read, count, before = state
+        struct, data, device = type(self).struct, bytearray(before), device_of_arrays()
+        settled = True
+        for index, old in enumerate(values):
+            new = now[index]
+            if new is not old:
+                pack_into, offset, numbers = struct._packing[index]
+                pack_into(data, offset, *numbers(new, device))
+                settled = settled and (type(new) in NUMBER_TYPES or hasattr(getattr(new, "data", None), "ptr"))
+        if data != before:
+            packed = struct._as_void(data)
+        self.__dict__["_cunumpy_packed"] = (packed, now[:count] if settled else None, shapes, read, count, data)
+        return packed  # type: ignore[no-any-return]
 
     def _repack(self) -> np.void:
         cls = type(self)
@@ -152,8 +170,12 @@ class CudaStructArguments(CudaArguments):
                 ) from error
         data = struct._pack(values)
         state = self.__dict__.get("_cunumpy_packed")
-        packed: np.void = state[0] if state is not None and state[0].tobytes() == data else struct._as_void(data)
-        self.__dict__["_cunumpy_packed"] = (packed, *struct._state_of(values))
+        packed: np.void = state[0] if state is not None and state[5] == data else struct._as_void(data)
+        known, shapes = None, ()
+        if struct._is_settled(values):
+            known = tuple(values.values())
+            shapes = tuple([values[field.name].shape for field in struct.fields if field.view_ndim is not None])
+        self.__dict__["_cunumpy_packed"] = (packed, known, shapes, struct._read, len(values), data)
         return packed
 
     def __cuda_args__(self) -> tuple[Any, ...]:

@@ -19,9 +19,10 @@ from cunumpy.arguments._annotations import (
     made_contiguous,
     names_of,
 )
+from cunumpy.arguments._current_device import device_of_arrays
 from cunumpy.arguments._packing import packer, view_dtype
 from cunumpy.cuda._structs import member, struct_definition
-from cunumpy.cuda._types import CudaParameter, structs_by_name
+from cunumpy.cuda._types import CudaParameter, field_type, structs_by_name
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ class CudaStruct:
         The structs that fields are made of.
     alignment : int, optional
         An alignment in bytes above that of the fields, as ``struct alignas(16) name`` has it in the source.
+    keep_const : bool, default: False
+        Write ``const`` of pointers and views into the C text too. Without it the text is that of cunumpy 0.7, byte for
+        byte. Values are checked as `fields` say either way: what is not const takes no read-only array.
 
     Attributes
     ----------
@@ -115,7 +119,8 @@ class CudaStruct:
     Examples
     --------
     >>> import cunumpy as xp
-    >>> particles = xp.arguments.CudaStruct("Particles", [("x", "const double*"), ("n", "int"), ("dt", "double")])
+    >>> fields = [("x", "const double*"), ("n", "int"), ("dt", "double")]
+    >>> particles = xp.arguments.CudaStruct("Particles", fields, keep_const=True)
     >>> print(particles.declaration, end="")
     struct Particles {
         const double* x;
@@ -133,6 +138,7 @@ class CudaStruct:
         *,
         structs: Iterable[CudaStruct] = (),
         alignment: int | None = None,
+        keep_const: bool = False,
     ) -> None:
         function = "CudaStruct"
         check_identifier(name, "the name", function)
@@ -147,24 +153,17 @@ class CudaStruct:
         )
         self.has_views = any(field.view_ndim is not None for field in self.fields)
         self.alignment = _alignment(self.fields, alignment, function)
-        self.dtype, padded = _layout(self.fields, self.alignment)
+        self.dtype, offsets = _layout(self.fields, self.alignment)
         self._asked_alignment = alignment
-        packers = [packer(field) for field in self.fields]
-        self._form = struct.Struct(
-            "=" + "".join(f"{pad}x{one.code}" for pad, one in zip(padded, packers, strict=False))
-        )
-        self._tail = bytes(padded[-1])
-        self._checks = tuple(
-            (field.name, one.check, f"field {field.name!r} of struct {name}")
-            for field, one in zip(self.fields, packers, strict=True)
-        )
+        self._keep_const = bool(keep_const)
+        packers = [packer(field, f"field {field.name!r} of struct {name}") for field in self.fields]
+        # For each field: how its numbers are packed, where, and what checks a value and returns the numbers.
+        self._packing = [
+            (struct.Struct(f"={one.code}").pack_into, offset, one.numbers)
+            for one, offset in zip(packers, offsets, strict=True)
+        ]
         self._names = frozenset(field.name for field in self.fields)
-        self._view_names = [field.name for field in self.fields if field.view_ndim is not None]
-        self._array_names = [field.name for field in self.fields if field.pointer] + self._view_names
-        self._others_change = any(map(_can_change, self.fields))
-        shapes = [f"{name}.shape" for name in self._view_names]
-        names = [field.name for field in self.fields]
-        self._key = operator.attrgetter(*names, *shapes) if len(names) + len(shapes) > 1 else _single(names[0])
+        self._read, self._is_settled = _reader(self.fields)
 
     def __repr__(self) -> str:
         return f"CudaStruct({self.name!r}, {len(self.fields)} field{'s' * (len(self.fields) != 1)})"
@@ -178,14 +177,15 @@ class CudaStruct:
         return hash((self.name, self.dtype))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = [(field.name, _type_text(field)) for field in self.fields]
-        return _make, (type(self), self.name, fields, self.structs, self._asked_alignment)
+        fields = [(field.name, field_type(field)) for field in self.fields]
+        return _make, (type(self), self.name, fields, self.structs, self._asked_alignment, self._keep_const)
 
     @property
     def declaration(self) -> str:
         """The C text: ``struct name {``, one member a line, ``};``."""
         aligned = f"alignas({self._asked_alignment}) " if self._asked_alignment is not None else ""
-        members = "".join(f"    {_declared(field)};\n" for field in self.fields)
+        fields = self.fields if self._keep_const else [field._replace(const=False) for field in self.fields]
+        members = "".join(f"    {_declared(field)};\n" for field in fields)
         return f"struct {aligned}{self.name} {{\n{members}}};\n"
 
     # Definitions from Python
@@ -525,29 +525,34 @@ class CudaStruct:
             )
         return CudaStructValue(self, self._as_void(self._pack(values)), values)
 
-    def _pack(self, values: Mapping[str, Any]) -> bytes:
-        numbers: list[Any] = []
-        for name, check, where in self._checks:
-            numbers += check(values[name], where)
-        return self._form.pack(*numbers) + self._tail
+    def _pack(self, values: Mapping[str, Any]) -> bytearray:
+        data, device = bytearray(self.dtype.itemsize), device_of_arrays()
+        for field, (pack_into, offset, numbers) in zip(self.fields, self._packing, strict=True):
+            pack_into(data, offset, *numbers(values[field.name], device))
+        return data
 
-    def _state_of(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return what tells whether an object with these values has to be packed again: all that `packed` looks at.
+    def _as_void(self, data: bytes | bytearray) -> np.void:
+        return np.ndarray((), self.dtype, bytes(data))[()]  # type: ignore[return-value]
 
-        A function of the object that gives the values and the shapes of views; the values; the shapes. As long as the
-        values are the same objects and the shapes equal, nothing has changed, since the shape is all of an array that
-        can. The function is None where values may change otherwise: lists, structs, and arrays of other libraries,
-        which may move their memory.
-        """
-        is_fixed = not self._others_change and all(
-            hasattr(getattr(values[name], "data", None), "ptr") for name in self._array_names
-        )
-        if not is_fixed:
-            return None, (), ()
-        return self._key, tuple(values.values()), tuple([values[name].shape for name in self._view_names])
 
-    def _as_void(self, data: bytes) -> np.void:
-        return np.ndarray((), self.dtype, data)[()]  # type: ignore[return-value]
+def _reader(fields: Sequence[CudaParameter]) -> tuple[Callable[[Any], tuple[Any, ...]], Callable[..., bool]]:
+    """Return what tells whether an object has to be packed again, for structs with these fields.
+
+    The first function reads an object's values and then the shapes of its views: as long as the values are the same
+    objects and the shapes equal, nothing has changed, since the shape is all of an array that can. The second one says
+    whether that holds for values: it does not for lists, structs, and arrays of other libraries, which may move.
+    """
+    names = [field.name for field in fields]
+    views = [field.name for field in fields if field.view_ndim is not None]
+    arrays = [field.name for field in fields if field.pointer] + views
+    get = operator.attrgetter(*names, *[f"{name}.shape" for name in views])
+    read = get if len(names) + len(views) > 1 else lambda value: (get(value),)
+    others = any(map(_can_change, fields))
+
+    def is_settled(values: Mapping[str, Any]) -> bool:
+        return not others and all(hasattr(getattr(values[name], "data", None), "ptr") for name in arrays)
+
+    return read, is_settled
 
 
 def _make(
@@ -556,8 +561,9 @@ def _make(
     fields: list[tuple[str, str]],
     structs: tuple[CudaStruct, ...],
     alignment: int | None,
+    keep_const: bool,
 ) -> CudaStruct:
-    return cls(name, fields, structs=structs, alignment=alignment)
+    return cls(name, fields, structs=structs, alignment=alignment, keep_const=keep_const)
 
 
 class CudaStructValue:
@@ -653,12 +659,11 @@ def _alignment(fields: Iterable[CudaParameter], asked: int | None, function: str
 
 
 def _layout(fields: Sequence[CudaParameter], alignment: int) -> tuple[np.dtype[Any], list[int]]:
-    """Return the dtype, and the bytes of padding before each field and at the end."""
-    offsets, padding, end = [], [], 0
+    """Return the dtype, and the offset of each field."""
+    offsets, end = [], 0
     for field in fields:
         offset = -(-end // field.alignment) * field.alignment
         offsets.append(offset)
-        padding.append(offset - end)
         end = offset + field.size
     size = -(-end // alignment) * alignment
     layout = {
@@ -667,7 +672,7 @@ def _layout(fields: Sequence[CudaParameter], alignment: int) -> tuple[np.dtype[A
         "offsets": offsets,
         "itemsize": size,
     }
-    return np.dtype(layout, align=True), [*padding, size - end]  # type: ignore[call-overload]
+    return np.dtype(layout, align=True), offsets  # type: ignore[call-overload]
 
 
 def _format(field: CudaParameter) -> np.dtype[Any]:
@@ -683,10 +688,6 @@ def _can_change(field: CudaParameter) -> bool:
     """Tell whether a value of the field is a list, an array of the host, or a struct."""
     is_array = field.pointer or field.view_ndim is not None
     return not is_array and (field.struct is not None or field.dtype is None or field.dtype.kind == "V")
-
-
-def _single(name: str) -> Callable[[Any], tuple[Any, ...]]:
-    return lambda value: (getattr(value, name),)
 
 
 def _signature(field: CudaParameter) -> tuple[Any, ...]:
@@ -709,27 +710,10 @@ def _listed(fields: Iterable[CudaParameter]) -> str:
 # C text
 
 
-def _base_text(field: CudaParameter) -> str:
-    """Return a field's type with `const` where it is kept, without extents."""
-    if field.pointer:
-        return f"{'const ' if field.const else ''}{field.ctype}*"
-    if field.view_ndim is not None and field.const:
-        return field.ctype.replace("<", "<const ", 1)
-    return field.ctype
-
-
-def _extents(field: CudaParameter) -> str:
-    if field.pointer or field.view_ndim is not None or field.dtype is None:
-        return ""
-    return "".join(f"[{extent}]" for extent in field.dtype.shape)
-
-
-def _type_text(field: CudaParameter) -> str:
-    return _base_text(field) + _extents(field)
-
-
 def _declared(field: CudaParameter) -> str:
-    return f"{_base_text(field)} {field.name}{_extents(field)}"
+    """Return the declaration of a member: the extents of an array come after its name."""
+    base, bracket, extents = field_type(field).partition("[")
+    return f"{base} {field.name}{bracket}{extents}"
 
 
 def with_members(structs: Iterable[CudaStruct]) -> list[CudaStruct]:

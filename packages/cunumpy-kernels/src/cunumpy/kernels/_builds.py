@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,32 +21,6 @@ _SETTLED = 2_000_000_000
 """Nanoseconds after which a file's time of change tells it from its next version: file systems count in steps."""
 
 _device_limits: dict[int, DeviceLimits] = {}
-
-
-_device_count: int | None = None
-"""How many devices this process has, once CuPy is there to be asked: CUDA never changes it."""
-
-
-def several_devices() -> bool:
-    """Tell whether there is more than one device that an array could be on."""
-    return _device_count != 1
-
-
-def current_device() -> int | None:
-    """Return the current device; None where CuPy is not loaded or has no device."""
-    global _device_count
-    if _device_count == 1:
-        return 0
-    cupy = sys.modules.get("cupy")
-    if cupy is None:
-        return None
-    try:
-        if _device_count is None:
-            _device_count = int(cupy.cuda.runtime.getDeviceCount())
-        device: int = cupy.cuda.runtime.getDevice()
-    except Exception:  # no driver, or CuPy is still being imported
-        return None
-    return device
 
 
 class DeviceLimits:

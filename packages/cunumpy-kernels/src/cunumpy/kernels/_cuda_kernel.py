@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from cunumpy import _backend, _transfers
-from cunumpy._arrays import is_device_array
+from cunumpy._arrays import is_foreign_device_array
 from cunumpy._gate import describe
+from cunumpy.arguments._current_device import current_device, device_of_arrays
+from cunumpy.arguments._packing import check_devices, is_device, packer
+from cunumpy.arguments._protocol import LEAF_TYPES, NUMBER_TYPES, expand, members
 from cunumpy.cuda import (
     DEBUG_OPTIONS,
     HostStream,
@@ -25,17 +28,8 @@ from cunumpy.cuda import (
 )
 from cunumpy.cuda._signatures import kernel_declaration, template_argument
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
-from cunumpy.kernels import _checks
-from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, current_device, device_limits, several_devices
-from cunumpy.kernels._launch_shape import (
-    INFERENCES,
-    Inference,
-    block_of,
-    check_grid,
-    extents,
-    grid_for,
-    members,
-)
+from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, device_limits
+from cunumpy.kernels._launch_shape import INFERENCES, Inference, block_of, check_grid, extents, grid_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -166,14 +160,16 @@ class CudaKernel:
         self._lock = RLock()
         self._headers = HeaderHash(self._source, self._header_folders(), self._source_dir)
         self._plain_block = len(self._block) == 1 and (self._bound is None or self._block[0] <= self._bound)
-        self._checks: list[_checks.Check] | None = None
+        self._has_records = any(
+            not one.pointer and (one.view_ndim is not None or one.dtype is None or one.dtype.kind == "V")
+            for one in self._parameters or ()
+        )
+        self._checks: list[Callable[[Any, int | None], Any]] | None = None
+        self._check_all: Callable[..., list[Any]] | None = None
+        self._count = len(self._parameters or ())
         if self._parameters is not None:
-            self._checks = [_checks.parameter_check(one, self._where(one)) for one in self._parameters]
-
-    def _where(self, parameter: CudaParameter) -> str:
-        star = "*" if parameter.pointer else ""
-        const = "const " if parameter.const and parameter.pointer else ""
-        return f"{self._owner}: argument {parameter.name!r} ({const}{parameter.ctype}{star})"
+            self._checks = [packer(one, f"{self._owner}: argument {one.name!r}").argument for one in self._parameters]
+            self._check_all = _together(self._checks)
 
     def _header_folders(self) -> list[Path]:
         given = [Path(option[2:].strip()) for option in self._options if option.startswith("-I") and option[2:]]
@@ -388,6 +384,39 @@ class CudaKernel:
             options.append(f"-DCUNUMPY_INCLUDE_HASH=0x{digest}")
         return tuple(options)
 
+    def suggested_block_size(self, *, shared_mem: int = 0) -> int:
+        """Return the threads of a block with which the current device can keep the most threads busy (its occupancy).
+
+        The kernel is compiled for it, because registers and shared memory decide. Most threads is not always fastest:
+        kernels that are limited by memory reach its bandwidth with far fewer.
+
+        Parameters
+        ----------
+        shared_mem : int, default: 0
+            Bytes of dynamic shared memory of a block.
+
+        Returns
+        -------
+        int
+            As the CUDA driver calculates it, at most what ``__launch_bounds__`` allow; for `block_size` or `block`.
+
+        Raises
+        ------
+        BackendUnavailableError, CompileError
+            As for `compile`.
+
+        Examples
+        --------
+        >>> import cunumpy as xp
+        >>> def launch(kernel: xp.kernels.CudaKernel, x):  # a device array
+        ...     kernel(x, x.size, n_threads=x.size, block=kernel.suggested_block_size())
+        """
+        shared = self._shared(shared_mem)
+        build = self._built(self.debug_active())
+        driver = sys.modules["cupy"].cuda.driver
+        _, threads = driver.occupancyMaxPotentialBlockSize(build.launch.ptr, shared, self._bound or 0)
+        return int(threads)
+
     @property
     def is_compiled(self) -> bool:
         """Whether a launch on the current device would find the kernel compiled from the headers as they are now."""
@@ -539,25 +568,27 @@ class CudaKernel:
             An integer that a floating point type would round, an array of another device, or a read-only one for
             what the kernel may write.
         """
-        packed, _ = self._pack(args, current_device())
-        if self._checks is None:
-            return tuple(packed)
-        return tuple([one[0] if type(one) is np.ndarray else one for one in packed])
+        packed, _ = self._pack(args)
+        if self._has_records:
+            packed = [one[0] if type(one) is np.ndarray else one for one in packed]
+        return tuple(packed)
 
-    def _pack(self, args: tuple[Any, ...], device: int | None) -> tuple[list[Any], bool]:
+    def _pack(self, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
         """Return the checked arguments as they are launched, and whether any of them needs CuPy to take it."""
         values: Sequence[Any] = args
-        others = not _checks.LEAF_TYPES.issuperset(map(type, args))
+        device = device_of_arrays()
+        others = not LEAF_TYPES.issuperset(map(type, args))
         if others:
-            values = _checks.expand(args, self._owner)
-        checks = self._checks
-        if checks is None:
+            values = expand(args, self._owner)
+            if device is not None:
+                for value in args:
+                    check_devices(value, device, f"{self._owner}: argument {describe(value)}")
+        check_all = self._check_all
+        if check_all is None:
             return list(values), True
-        if len(values) != len(checks):
+        if len(values) != self._count:
             self._refuse_count(args, values)
-        if not several_devices():  # then an array can't be on another one
-            device = None
-        return [check(value, device) for check, value in zip(checks, values, strict=True)], others
+        return check_all(device, *values), others
 
     def _refuse_count(self, args: tuple[Any, ...], values: Sequence[Any]) -> NoReturn:
         assert self._parameters is not None
@@ -573,11 +604,7 @@ class CudaKernel:
         for value in packed:
             if isinstance(value, np.void):
                 value = np.array(value, value.dtype).reshape(1)
-            elif (
-                not isinstance(value, (np.generic, np.ndarray))
-                and not is_device_array(value)
-                and _checks.is_array(value)
-            ):
+            elif is_foreign_device_array(value):
                 value = self._require_cupy().asarray(value)
             found.append(value)
         return found
@@ -616,10 +643,15 @@ class CudaKernel:
         ArgumentTypeError
             Both or neither of `n_threads` and `grid`, or what is no integer.
         """
-        if type(n_threads) is int and n_threads >= 0 and grid is None and block is None and self._plain_block:
-            blocks = -(-n_threads // self._block[0])
-            if blocks < 2**31:
-                return (blocks,), self._block
+        if grid is None and block is None and self._plain_block:
+            if n_threads is None:
+                n_threads = self._inferred(args, 1)
+                if type(n_threads) is tuple and len(n_threads) == 1:
+                    (n_threads,) = n_threads
+            if type(n_threads) is int and n_threads >= 0:
+                blocks = -(-n_threads // self._block[0])
+                if blocks < 2**31:
+                    return (blocks,), self._block
         owner = self._owner
         if block is not None:
             threads = block_of(block, owner, "block", self._bound)
@@ -692,7 +724,7 @@ class CudaKernel:
         if type(shared_mem) is not int or shared_mem < 0:
             shared_mem = self._shared(shared_mem)
         device = current_device()
-        packed, others = self._pack(args, device)
+        packed, others = self._pack(args)
         blocks, threads = shape
         if 0 in blocks:
             return
@@ -799,7 +831,7 @@ class CudaKernel:
             for part, member in parts:
                 yield from visit(member, f"{name}.{part}" if part else name)
             dtype = getattr(value, "dtype", None)
-            if not parts and isinstance(dtype, np.dtype) and dtype.kind in "fc" and _checks.is_array(value):
+            if not parts and isinstance(dtype, np.dtype) and dtype.kind in "fc" and is_device(value):
                 yield name, value
 
         for value in args:
@@ -812,7 +844,8 @@ class CudaKernel:
     # Copies
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_builds", "_generation", "_lock", "_headers", "_checks", "_plain_block")
+        made = {"_builds", "_generation", "_lock", "_headers", "_checks", "_check_all", "_count", "_has_records"}
+        made |= {"_plain_block"}
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -884,7 +917,7 @@ class PreparedLaunch:
         """Check everything, and only then take it over."""
         kernel = self._kernel
         shape = kernel.launch_shape(**self._given, args=args)
-        packed, others = kernel._pack(args, self._device)
+        packed, others = kernel._pack(args)
         if others and self._device is not None:
             packed = kernel._launchable(packed)
         self._args, self._packed = args, packed
@@ -946,7 +979,7 @@ class PreparedLaunch:
         if len(args) != len(names):
             args = []
             for value in self._args:
-                parts = _checks.expand([value], kernel._owner)
+                parts = expand([value], kernel._owner)
                 args += [value] if len(parts) == 1 else parts
         for name, value in values.items():
             args[names.index(name)] = value
@@ -955,16 +988,16 @@ class PreparedLaunch:
     def _set_alone(self, values: dict[str, Any], names: list[str]) -> bool:
         """Replace arguments that leave the others and the number of threads as they are; tell whether they do."""
         checks, kinds = self._kernel._checks, set(map(type, values.values()))
-        if checks is None or len(self._args) != len(names) or not _checks.LEAF_TYPES.issuperset(kinds):
+        if checks is None or len(self._args) != len(names) or not LEAF_TYPES.issuperset(kinds):
             return False
         if self._given["n_threads"] is None and self._given["grid"] is None:
             by_arrays = isinstance(self._kernel._n_threads_from, str)
-            if not by_arrays or not _checks.NUMBER_TYPES.issuperset(kinds):
+            if not by_arrays or not NUMBER_TYPES.issuperset(kinds):
                 return False
-        packed, args = list(self._packed), list(self._args)
+        packed, args, device = list(self._packed), list(self._args), device_of_arrays()
         for name, value in values.items():
             position = names.index(name)
-            packed[position] = checks[position](value, self._device)
+            packed[position] = checks[position](value, device)
             args[position] = value
         self._packed, self._args = packed, tuple(args)
         return True
@@ -1071,6 +1104,17 @@ def _template_args(values: Any, owner: str) -> tuple[Any, ...]:
             f"{describe(values)} ({values!r}); pass [{values!r}]."
         )
     return tuple(values)
+
+
+def _together(checks: Sequence[Callable[[Any, int | None], Any]]) -> Callable[..., list[Any]]:
+    """Return a function of the device and the values that calls each check: written out, in half of a loop's time."""
+    numbers = range(len(checks))
+    values = "".join(f", v{number}" for number in numbers)
+    calls = ", ".join(f"c{number}(v{number}, device)" for number in numbers)
+    together: Callable[..., list[Any]] = eval(
+        f"lambda device{values}: [{calls}]", {f"c{number}": checks[number] for number in numbers}
+    )
+    return together
 
 
 def _defines(options: Iterable[str]) -> dict[str, str | None] | None:

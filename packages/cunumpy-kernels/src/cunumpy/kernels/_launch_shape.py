@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cunumpy._arrays import is_device_array
 from cunumpy._gate import describe
+from cunumpy.arguments._protocol import members
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -169,15 +170,3 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
     for _, member in members(value):
         if depth < 32:
             yield from _arrays_in(member, depth + 1)
-
-
-def members(value: Any) -> list[tuple[str, Any]]:
-    """Return the parts of an argument object by name: the fields of a struct, the values of others."""
-    protocol = getattr(type(value), "__cuda_args__", None)
-    if protocol is None or isinstance(value, type):
-        return []
-    fields = getattr(getattr(value, "struct", None), "fields", None)
-    if fields is None:
-        return [("", one) for one in protocol(value)]
-    by_item = hasattr(type(value), "__getitem__")  # a packed value, else an object with attributes
-    return [(field.name, value[field.name] if by_item else getattr(value, field.name)) for field in fields]
