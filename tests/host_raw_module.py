@@ -33,6 +33,8 @@ SHIM = r"""
 #define __CUDACC_RTC__ 1
 struct cunumpy_dim3 { unsigned int x, y, z; };
 static cunumpy_dim3 gridDim, blockDim, blockIdx, threadIdx;
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) double2 { double x, y; };
 template <class T> static T atomic_replace(T* p, T v) { T old = *p; *p = v; return old; }
 template <class T, class U> static T atomicAdd(T* p, U v) { return atomic_replace(p, T(*p + T(v))); }
 template <class T, class U> static T atomicMin(T* p, U v) { return atomic_replace(p, T(v) < *p ? T(v) : *p); }

@@ -24,6 +24,7 @@ from cunumpy.arguments import CudaArguments, CudaStruct, CudaStructArguments, Cu
 from cunumpy.arguments._packing import packer
 from cunumpy.cuda import check_cuda, cuda_include_dir, parse_cuda_signature
 from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, BackendUnavailableError
+from cunumpy.kernels import CudaKernel, CudaKernelVariants
 
 
 class Memory:
@@ -325,6 +326,33 @@ def test_structs_pickle_copy_and_compare():
         "S", [("v", "float*"), ("w", "Array1D<T>"), ("m", "T[2][3]")], structs=[inner], alignment=64
     )
     assert one != "S"
+
+
+def push(x: "float[:, :]", dt: float, n: int, flags: "const bool[:]"): ...
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_everything_pickles_and_copies(duplicate):
+    made = CudaStruct.from_signature(push, "Push", contiguous="x", int_type="int")
+    read = CudaStruct.from_pyccel_class("class A:\n    def __init__(self, n: int): self.m = n", "A")
+    for one in (made, read):
+        again = duplicate(one)
+        assert again == one
+        assert again.declaration == one.declaration
+    value = duplicate(read(m=3))
+    assert (value["m"], value.packed["m"], value.struct) == (3, 3, read)
+    assert duplicate(CudaArguments(1, "a")).values == (1, "a")
+    source = f'{read.declaration}\nextern "C" __global__ void k(A a) {{}}'
+    kernel = duplicate(CudaKernel(source, "k", structs=[read]))
+    assert kernel.prepare_args(value) == (value.packed,)
+    assert kernel.structs == (read,)
+    variants = CudaKernelVariants(kernel_of)
+    variants.get("double")
+    assert duplicate(variants).get("double").expression == "k<double>"
+
+
+def kernel_of(ctype):
+    return CudaKernel("template <typename T> __global__ void k(T* x) {}", "k", template_args=[ctype])
 
 
 # --- Python annotations -----------------------------------------------------------------------------------------------

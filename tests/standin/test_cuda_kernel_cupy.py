@@ -12,6 +12,7 @@ import pytest
 
 import cunumpy as xp
 from array_kinds import ForeignDeviceArray
+from cunumpy.arguments import CudaArguments, CudaStruct, CudaStructArguments
 from cunumpy.cuda import DEBUG_OPTIONS, HostStream, cuda_debug
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, KernelError, TransferError
 from cunumpy.kernels import CudaKernel, CudaKernelVariants
@@ -166,6 +167,141 @@ def test_arrays_of_other_libraries_and_records(monkeypatch):
     CudaKernel(source, "k", check_signature=False)(value, y, n_threads=1)
 
 
+# --- structs ----------------------------------------------------------------------------------------------------------
+
+INNER = CudaStruct("Inner", [("scale", "double"), ("shift", "float2")])
+STRUCT = CudaStruct(
+    "Axpy",
+    [("n", "int"), ("a", "Array1D<const double>"), ("y", "double*"), ("inner", "Inner"), ("weights", "double[2]")],
+    structs=[INNER],
+    alignment=32,
+)
+STRUCT_SOURCE = f"""
+#include <cunumpy/array_view.cuh>
+{INNER.declaration}
+{STRUCT.declaration}
+extern "C" __global__ void apply(Axpy s, double factor) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < s.n) s.y[i] += factor * (s.inner.scale * s.a(i) + s.inner.shift.y) * s.weights[1];
+}}
+"""
+
+
+class Axpy(CudaStructArguments):
+    struct_name = "Axpy"
+    fields = (("n", "int"), ("y", "double*"))
+
+    def __init__(self, y):
+        self.y, self.n = y, y.size
+        self.pack()
+
+
+def struct_values(n=300):
+    return {
+        "n": n,
+        "a": cupy.arange(2 * n, dtype=float)[::2],
+        "y": cupy.zeros(n),
+        "inner": INNER(scale=2.0, shift=(0.0, 1.0)),
+        "weights": [0.0, 0.5],
+    }
+
+
+def struct_kernel(**options):
+    return CudaKernel(STRUCT_SOURCE, "apply", structs=[INNER, STRUCT], **options)
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_structs_are_passed_in_every_form():
+    given = struct_values()
+    value, kernel = STRUCT(**given), struct_kernel()
+    expected = (2.0 * 2 * np.arange(300.0) + 1) * 0.5
+    for count, form in enumerate(
+        (value, value.packed, CudaArguments(value), pickle.loads(pickle.dumps(STRUCT))(**given))
+    ):
+        kernel(form, 1.0, n_threads=300)
+        np.testing.assert_array_equal(xp.to_numpy(given["y"]), (count + 1) * expected)
+    kernel(CudaArguments(value, -4.0), n_threads=300)
+    assert (given["y"] == 0).all()
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_threads_are_inferred_from_the_fields_of_structs():
+    given = struct_values()
+    kernel = struct_kernel()
+    assert kernel.launch_shape(args=(STRUCT(**given), 1.0)) == ((3,), (128,))
+    kernel(STRUCT(**given), 2.0)
+    assert given["y"][-1] == (2 * 2 * 299 + 1) * 1.0
+    launch = kernel.prepare(STRUCT(**given), -2.0)
+    launch()
+    assert (given["y"] == 0).all()
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_prepared_launches_take_new_structs():
+    first, second = struct_values(), struct_values(40)
+    launch = struct_kernel().prepare(STRUCT(**first), 1.0)
+    launch.set(s=STRUCT(**second))
+    launch()
+    assert launch.grid == (1,)
+    assert (first["y"] == 0).all()
+    assert second["y"][39] == (2 * 2 * 39 + 1) * 0.5
+    with pytest.raises(ArgumentTypeError, match=r"argument 's' \(Axpy\) must be a struct, got cupy\.ndarray"):
+        launch.set(s=first["y"])
+    launch.set(factor=-1.0)
+    launch()
+    assert (second["y"] == 0).all()
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_objects_that_pack_themselves():
+    kernel = CudaKernel(
+        f"""{Axpy.struct.declaration}
+        template <typename T> __global__ void fill(Axpy s, T value) {{
+            int i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < s.n) s.y[i] = value;
+        }}""",
+        "fill",
+        structs=[Axpy.struct],
+        template_args=[np.float32],
+    )
+    one = Axpy(cupy.zeros(200))
+    kernel(one, 3.0)
+    assert (one.y == 3).all()
+    one.n = 100
+    kernel(one, 4.0)
+    assert one.y.sum() == 700
+    launch = kernel.prepare(one, 5.0)
+    old, one.y = one.y, cupy.zeros(200)  # the launch holds what it was prepared with
+    launch()
+    assert (old[:100] == 5).all()
+    launch.set(s=one)
+    launch()
+    assert (one.y[:100] == 5).all()
+    with pytest.raises(ArgumentTypeError, match=r"argument 's' \(Axpy\) must be a struct, got numpy.void of dtype"):
+        kernel(INNER(scale=1.0, shift=(0, 0)), 1.0, n_threads=1)
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_nan_in_a_field_is_found_and_named():
+    given = struct_values()
+    kernel = struct_kernel(check_finite=True)
+    kernel(STRUCT(**given), 1.0)
+    given["a"][7] = np.inf
+    with pytest.raises(KernelError, match=r"argument 's\.a' .* holds NaN or infinity"):
+        kernel(STRUCT(**given), 0.0)
+
+
+@pytest.mark.usefixtures("raw_modules")
+def test_numbers_of_half_precision():
+    source = "struct __half { unsigned short bits; };" + (
+        'extern "C" __global__ void bits(__half h, const __half* x, unsigned short* y) '
+        "{ y[0] = h.bits; y[1] = x[0].bits; }"
+    )
+    y = cupy.zeros(2, "uint16")
+    CudaKernel(source, "bits")(0.1, cupy.full(1, 0.1, "float16"), y, grid=1, block=1)
+    assert (y == int(np.float16(0.1).view("uint16"))).all()
+
+
 # --- how it is launched -----------------------------------------------------------------------------------------------
 
 
@@ -262,6 +398,44 @@ def test_arrays_of_another_device_are_refused(recorder, monkeypatch):
     assert kernel.is_compiled
     assert len(recorder.compiled[0].launches) == 2
     monkeypatch.setattr("cunumpy.arguments._current_device._device_count", None)
+
+
+def test_the_suggested_block_size_is_the_drivers(recorder, monkeypatch):
+    asked = []
+
+    def calculate(function, shared_mem, limit):
+        asked.append((function, shared_mem, limit))
+        return 40, 768
+
+    monkeypatch.setattr(cupy.cuda, "driver", type("driver", (), {"occupancyMaxPotentialBlockSize": calculate}), False)
+    monkeypatch.setattr(recorder, "ptr", 5, raising=False)
+    assert axpy().suggested_block_size() == 768
+    bound = CudaKernel(AXPY.replace("void axpy", "void __launch_bounds__(64) axpy"), "axpy")
+    bound.suggested_block_size(shared_mem=1000)
+    assert asked == [(5, 0, 0), (5, 1000, 64)]
+    with pytest.raises(ArgumentError, match="'shared_mem' must not be negative"):
+        axpy().suggested_block_size(shared_mem=-1)
+
+
+def test_arrays_are_checked_again_if_they_could_be_others(recorder):
+    """What was found right is known by its identity: an array of the same id, shape changes and views are not it."""
+    kernel = CudaKernel('extern "C" __global__ void k(Array2D<double> a, double* p) {}', "k")
+    a = cupy.zeros((4, 6))
+    first = kernel.prepare_args(a, a)[0]
+    assert kernel.prepare_args(a, a)[0] == first
+    a.shape = (8, 3)
+    assert kernel.prepare_args(a, a)[0]["shape"].tolist() == [8, 3]
+    for _ in range(200):
+        wrong = cupy.zeros((4, 6), "float32")  # often at the address, and of the id, of the one before
+        with pytest.raises(ArgumentTypeError, match="of dtype float64"):
+            kernel.prepare_args(wrong, a)
+        del wrong
+        kernel.prepare_args(cupy.zeros((4, 6)), cupy.zeros(1))
+    alive = weakref.ref(a)
+    del a
+    gc.collect()
+    assert alive() is None
+    assert recorder.compiled == []
 
 
 def test_a_failed_compilation_is_tried_again(recorder, monkeypatch):

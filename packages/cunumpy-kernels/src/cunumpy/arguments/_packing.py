@@ -89,7 +89,7 @@ def packer(parameter: CudaParameter, label: str) -> Packer:
     if dtype.shape:
         return _fixed_array(parameter, dtype, label, where)
     if parameter.struct is not None:
-        return _record(_struct(parameter, dtype, where), f"{dtype.itemsize}s", dtype)
+        return _struct(parameter, dtype, where)
     if dtype.names is not None:
         return _vector(parameter, dtype, where)
     if dtype.kind == "V":
@@ -321,7 +321,7 @@ def _fixed_array(parameter: CudaParameter, dtype: np.dtype[Any], label: str, whe
     return Packer(code, numbers, _record(numbers, code, dtype).argument)
 
 
-def _struct(parameter: CudaParameter, dtype: np.dtype[Any], where: str) -> Check:
+def _struct(parameter: CudaParameter, dtype: np.dtype[Any], where: str) -> Packer:
     def numbers(value: Any, device: Device) -> Numbers:
         packed = value
         if type(value) is not np.void and callable(getattr(type(value), "__cuda_args__", None)):
@@ -337,7 +337,14 @@ def _struct(parameter: CudaParameter, dtype: np.dtype[Any], where: str) -> Check
             f"numpy.void of dtype {dtype}."
         )
 
-    return numbers
+    packed_alone = _record(numbers, f"{dtype.itemsize}s", dtype)
+
+    def argument(value: Any, device: Device) -> Any:
+        if type(value) is np.void and value.dtype is dtype:
+            return value.reshape(1)  # a copy
+        return packed_alone.argument(value, device)
+
+    return packed_alone._replace(argument=argument)
 
 
 def check_devices(value: Any, device: int, where: str) -> None:
