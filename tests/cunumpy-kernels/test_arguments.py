@@ -328,7 +328,7 @@ def test_structs_pickle_copy_and_compare():
     assert one != "S"
 
 
-def push(x: "float[:, :]", dt: float, n: int, flags: "const bool[:]"): ...
+def push(x: "float[:, :]", dt: float, n: int, flags: "const bool[:]"): ...  # noqa: F722, UP037
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])

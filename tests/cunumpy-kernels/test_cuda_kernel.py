@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cunumpy as xp
+import gpu_kernels
 from array_kinds import KINDS
 from cunumpy.cuda import DEBUG_OPTIONS, check_cuda, cuda_debug, cuda_include_dir, include_hash
 from cunumpy.errors import (
@@ -221,6 +222,15 @@ def test_nvrtc_takes_the_options(tmp_path):
     template = CudaKernel(SCALE, "scale", template_args=["double", 3])
     report = check_cuda(SCALE, archs=["sm_80"], name_expressions=[template.expression])
     assert template.expression in report.lowered_names
+
+
+@pytest.mark.parametrize("kernel", gpu_kernels.all_kernels(), ids=lambda kernel: kernel.expression)
+def test_the_kernels_that_are_tested_on_gpus_compile(kernel):
+    expressions = [kernel.expression] if kernel.template_args else []
+    report = check_cuda(
+        kernel.source, archs=["sm_75", "sm_120"], options=kernel.compile_options(), name_expressions=expressions
+    )
+    assert {usage.arch for usage in report.kernels} == {"sm_75", "sm_120"}
 
 
 # --- launch shapes ----------------------------------------------------------------------------------------------------

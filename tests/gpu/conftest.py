@@ -1,5 +1,8 @@
 """Tests of the CuPy backend on a real GPU: ``uv run --with cupy-cuda12x pytest tests/gpu``.
 
+Where the packages are not installed, their sources serve: ``PYTHONPATH`` with all of ``packages/*/src`` and ``tests``,
+and Python with NumPy, CuPy, array-api-compat and pytest.
+
 The stand-in for CuPy runs them too, in `tests/test_standin_suite.py`, so that they stay right. Elsewhere they are not
 collected, unless ``CUNUMPY_REQUIRE_CUDA`` says that there has to be a GPU.
 """
@@ -27,6 +30,7 @@ def compiled_by_the_host(monkeypatch):
     from cunumpy.kernel_testing import fake_cupy_active
 
     if fake_cupy_active():
-        from host_raw_module import RawModule
+        from host_raw_module import RawKernel, RawModule
 
         monkeypatch.setattr("cupy.RawModule", RawModule, raising=False)
+        monkeypatch.setattr("cupy.RawKernel", RawKernel, raising=False)
