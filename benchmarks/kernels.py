@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import Effort, Rounds, measure, statement
+from cunumpy.arguments import CudaStructArguments
 from cunumpy.kernels import CudaKernel, HostImplementations, Kernel
 
 SOURCE = 'extern "C" __global__ void axpy(double a, const double* x, double* y, int n) {}'
@@ -28,6 +29,15 @@ class _RawKernel:
         pass
 
 
+class _Step(CudaStructArguments):
+    struct_name = "Step"
+    fields = (("x", "double*"), ("v", "const double*"), ("n", "int"), ("dt", "double"))
+
+    def __init__(self, x: Any, v: Any, n: int, dt: float) -> None:
+        self.x, self.v, self.n, self.dt = x, v, n, dt
+        self.pack()
+
+
 def cuda_launch(effort: Effort) -> Rounds:
     """A checked launch with four arguments against that of the raw kernel."""
     return _against_raw(effort, "kernel(2.0, x, y, 1000, n_threads=1000)")
@@ -38,13 +48,50 @@ def prepared_launch(effort: Effort) -> Rounds:
     return _against_raw(effort, "prepared()")
 
 
-def _against_raw(effort: Effort, ours: str) -> Rounds:
+def struct_launch(effort: Effort) -> Rounds:
+    """A launch with an object that packs itself against that of the raw kernel."""
+    return _against_raw(effort, "push(step, n_threads=1000)")
+
+
+def prepare_args(effort: Effort) -> Rounds:
+    """The checks of four arguments alone."""
+    kernel, names = _kernel()
+    return measure(effort, statement("prepare_args(2.0, x, y, 1000)", prepare_args=kernel.prepare_args, **names))
+
+
+def struct_unchanged(effort: Effort) -> Rounds:
+    """Reading the packed bytes of an object with four fields."""
+    _, names = _kernel()
+    return measure(effort, statement("step.packed", step=_Step(names["x"], names["y"], 1000, 0.5)))
+
+
+def struct_changed(effort: Effort) -> Rounds:
+    """Setting one of four fields, and reading the packed bytes, twice."""
+    _, names = _kernel()
+    step = _Step(names["x"], names["y"], 1000, 0.5)
+    both = statement("step.dt = 0.25; step.packed; step.dt = 0.5; step.packed", step=step)
+    return measure(effort, lambda number: both(number) / 2)
+
+
+def _kernel() -> tuple[CudaKernel, dict[str, Any]]:
     import cupy
 
     cupy.RawKernel = _RawKernel
-    kernel, x, y = CudaKernel(SOURCE, "axpy"), cupy.zeros(1000), cupy.zeros(1000)
-    names: dict[str, Any] = {"kernel": kernel, "raw": _RawKernel("", ""), "x": x, "y": y}
-    names["prepared"] = kernel.prepare(2.0, x, y, 1000)
+    return CudaKernel(SOURCE, "axpy"), {"x": cupy.zeros(1000), "y": cupy.zeros(1000)}
+
+
+def _against_raw(effort: Effort, ours: str) -> Rounds:
+    kernel, arrays = _kernel()
+    x, y = arrays["x"], arrays["y"]
+    source = f'{_Step.struct.declaration}extern "C" __global__ void push(Step step) {{}}'
+    names: dict[str, Any] = {
+        "kernel": kernel,
+        "prepared": kernel.prepare(2.0, x, y, 1000),
+        "push": CudaKernel(source, "push", structs=[_Step.struct]),
+        "raw": _RawKernel("", ""),
+        "step": _Step(x, y, 1000, 0.5),
+        **arrays,
+    }
     theirs = "raw((8,), (128,), (2.0, x, y, 1000), shared_mem=0)"
     return measure(effort, statement(ours, **names), statement(theirs, **names))
 

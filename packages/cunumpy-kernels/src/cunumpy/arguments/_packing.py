@@ -413,7 +413,7 @@ def _pointer(parameter: CudaParameter, where: str) -> Packer:
 
     def argument(value: Any, device: Device) -> Any:
         entry = known.get(id(value))
-        if entry is not None and entry[0]() is value and entry[1] == device:
+        if entry is not None and entry[0]() is value and entry[1] is device:
             return value
         _checked(value, device, parameter, where)
         if type(value) is _native:
@@ -451,7 +451,7 @@ def _view(parameter: CudaParameter, ndim: int, where: str) -> Packer:
     def argument(value: Any, device: Device) -> Any:
         entry = known.get(id(value))
         shape = getattr(value, "shape", None)
-        if entry is not None and entry[0]() is value and entry[1] == device and entry[2] == shape:
+        if entry is not None and entry[0]() is value and entry[1] is device and entry[2] == shape:
             return entry[3]
         record = np.ndarray((1,), layout, pack(*numbers(value, device)))
         if type(value) is _native:

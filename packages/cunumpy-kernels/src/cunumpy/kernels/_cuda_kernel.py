@@ -165,7 +165,7 @@ class CudaKernel:
             for one in self._parameters or ()
         )
         self._checks: list[Callable[[Any, int | None], Any]] | None = None
-        self._check_all: Callable[..., list[Any]] | None = None
+        self._check_all: Callable[..., tuple[Any, ...]] | None = None
         self._count = len(self._parameters or ())
         if self._parameters is not None:
             self._checks = [packer(one, f"{self._owner}: argument {one.name!r}").argument for one in self._parameters]
@@ -570,10 +570,10 @@ class CudaKernel:
         """
         packed, _ = self._pack(args)
         if self._has_records:
-            packed = [one[0] if type(one) is np.ndarray else one for one in packed]
-        return tuple(packed)
+            return tuple([one[0] if type(one) is np.ndarray else one for one in packed])
+        return packed
 
-    def _pack(self, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
+    def _pack(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], bool]:
         """Return the checked arguments as they are launched, and whether any of them needs CuPy to take it."""
         values: Sequence[Any] = args
         device = device_of_arrays()
@@ -585,7 +585,7 @@ class CudaKernel:
                     check_devices(value, device, f"{self._owner}: argument {describe(value)}")
         check_all = self._check_all
         if check_all is None:
-            return list(values), True
+            return tuple(values), True
         if len(values) != self._count:
             self._refuse_count(args, values)
         return check_all(device, *values), others
@@ -598,7 +598,7 @@ class CudaKernel:
             f"{self._owner}: takes {len(self._parameters)} arguments ({names}), got {len(values)}{spread}."
         )
 
-    def _launchable(self, packed: list[Any]) -> list[Any]:
+    def _launchable(self, packed: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return arguments as CuPy takes them: arrays of other libraries as its own, records as arrays."""
         found = []
         for value in packed:
@@ -607,7 +607,7 @@ class CudaKernel:
             elif is_foreign_device_array(value):
                 value = self._require_cupy().asarray(value)
             found.append(value)
-        return found
+        return tuple(found)
 
     def launch_shape(
         self,
@@ -795,7 +795,7 @@ class CudaKernel:
                 "nothing was launched."
             )
 
-    def _launch_and_wait(self, build: Build, launch: Any, packed: list[Any], args: Any, stream: Any) -> None:
+    def _launch_and_wait(self, build: Build, launch: Any, packed: tuple[Any, ...], args: Any, stream: Any) -> None:
         grid, block, shared = launch
         cupy = sys.modules["cupy"]
         used = cupy.cuda.get_current_stream() if stream is None else stream
@@ -999,7 +999,7 @@ class PreparedLaunch:
             position = names.index(name)
             packed[position] = checks[position](value, device)
             args[position] = value
-        self._packed, self._args = packed, tuple(args)
+        self._packed, self._args = tuple(packed), tuple(args)
         return True
 
     def __call__(self, stream: Any = None) -> None:
@@ -1106,13 +1106,13 @@ def _template_args(values: Any, owner: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _together(checks: Sequence[Callable[[Any, int | None], Any]]) -> Callable[..., list[Any]]:
+def _together(checks: Sequence[Callable[[Any, int | None], Any]]) -> Callable[..., tuple[Any, ...]]:
     """Return a function of the device and the values that calls each check: written out, in half of a loop's time."""
     numbers = range(len(checks))
     values = "".join(f", v{number}" for number in numbers)
-    calls = ", ".join(f"c{number}(v{number}, device)" for number in numbers)
-    together: Callable[..., list[Any]] = eval(
-        f"lambda device{values}: [{calls}]", {f"c{number}": checks[number] for number in numbers}
+    calls = "".join(f"c{number}(v{number}, device), " for number in numbers)
+    together: Callable[..., tuple[Any, ...]] = eval(
+        f"lambda device{values}: ({calls})", {f"c{number}": checks[number] for number in numbers}
     )
     return together
 
