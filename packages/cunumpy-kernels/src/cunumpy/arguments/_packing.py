@@ -159,12 +159,12 @@ def _integer(dtype: np.dtype[Any], where: str) -> Packer:
 
 def _floating(dtype: np.dtype[Any], where: str) -> Packer:
     make, real = dtype.type, _real_number(dtype, where, "double")
-    is_double = dtype.itemsize == 8
+    exact_type = float if dtype.itemsize == 8 else make  # what needs no check
 
     def numbers(value: Any, device: Device) -> tuple[float]:
         kind = type(value)
         if kind is float:
-            return (value,) if is_double else (real(value),)
+            return (value,) if kind is exact_type else (real(value),)
         if kind is int:
             return (real(value),)
         if isinstance(value, np.generic):
@@ -177,10 +177,9 @@ def _floating(dtype: np.dtype[Any], where: str) -> Packer:
         _refuse_number(value, where, "a real number", "float")
 
     def argument(value: Any, device: Device) -> Any:
-        kind = type(value)
-        if kind is make:
-            return value
-        return make(value) if is_double and kind is float else make(*numbers(value, device))
+        if type(value) is exact_type:
+            return make(value)
+        return make(*numbers(value, device))
 
     return Packer(_CODES[dtype.char], numbers, argument)
 
