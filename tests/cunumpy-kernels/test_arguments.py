@@ -1133,6 +1133,33 @@ def test_arrays_of_other_libraries_are_looked_at_each_time():
     assert one.packed["x"] == 128
 
 
+def test_classes_may_set_their_struct():
+    inner = CudaStruct("In", [("n", "int")])
+
+    class Holder(CudaStructArguments):
+        struct = CudaStruct("Out", [("one", "In"), ("x", "double")], structs=[inner], alignment=16)
+
+        def __init__(self):
+            self.one, self.x = Inner(3), 0.5
+
+    class Inner(CudaStructArguments):
+        struct = inner
+
+        def __init__(self, n):
+            self.n = n
+
+    holder = Holder()
+    assert holder.packed.tolist() == ((3,), 0.5)
+    holder.one.n = 4  # an object that packs itself may change
+    assert holder.packed["one"]["n"] == 4
+    with pytest.raises(
+        ArgumentTypeError, match=r"class 'Both' sets 'struct' to .*CudaStruct and its name and fields too"
+    ):
+        type("Both", (CudaStructArguments,), {"struct": inner, "struct_name": "In", "fields": [("n", "int")]})
+    with pytest.raises(ArgumentTypeError, match="class 'Wrong' sets 'struct' to str; set it to a CudaStruct"):
+        type("Wrong", (CudaStructArguments,), {"struct": "In"})
+
+
 def test_classes_inherit_structs_or_define_both():
     class Same(Step):
         pass

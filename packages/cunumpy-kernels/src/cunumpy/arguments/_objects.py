@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cunumpy._gate import describe
 from cunumpy.arguments._current_device import device_of_arrays
 from cunumpy.arguments._protocol import NUMBER_TYPES
 from cunumpy.arguments._struct import CudaStruct, _shown
@@ -66,7 +67,8 @@ class CudaStructArguments(CudaArguments):
     fields : sequence of (str, str)
         As for `CudaStruct`; of the class.
     struct : CudaStruct
-        Made from both when the class is defined, which is when mistakes in them show. Subclasses inherit it.
+        Made from both when the class is defined, which is when mistakes in them show. Subclasses inherit it. A class
+        may set it in their place, for what takes more than fields: nested structs, or an alignment.
 
     Notes
     -----
@@ -102,6 +104,12 @@ class CudaStructArguments(CudaArguments):
             raise ArgumentTypeError(
                 f"CudaStructArguments: class {cls.__name__!r} sets {given[0]!r} and not {other!r}; a struct needs both "
                 "in one class body."
+            )
+        own = cls.__dict__.get("struct")
+        if own is not None and (given or not isinstance(own, CudaStruct)):
+            raise ArgumentTypeError(
+                f"CudaStructArguments: class {cls.__name__!r} sets 'struct' to {describe(own)}"
+                + (" and its name and fields too; set one or the other." if given else "; set it to a CudaStruct.")
             )
         if given:
             cls.struct = CudaStruct(cls.struct_name, cls.fields)
