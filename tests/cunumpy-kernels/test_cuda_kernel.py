@@ -617,3 +617,13 @@ def test_a_build_has_the_limits_of_its_device():
         assert "CudaKernel 'k': " in str(caught.value)
         assert "(device 3, a GPU); nothing was launched" in str(caught.value)
     assert raw.max_dynamic_shared_size_bytes == 48000
+
+
+def test_clients_find_how_scalars_are_converted():
+    # feectools 0.10.0 keeps launches of its own, and asks for these two names to convert their scalars.
+    kernel = CudaKernel('extern "C" __global__ void f(float a, long long n) {}', "f")
+    assert kernel._signature == kernel.signature
+    assert [type(check(1)) for check in kernel._checkers] == [np.float32, np.int64]
+    with pytest.raises(OverflowError, match="argument 'a'"):
+        kernel._checkers[0](1e300)
+    assert CudaKernel("", "f", check_signature=False)._checkers is None

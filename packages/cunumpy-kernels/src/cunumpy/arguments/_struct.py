@@ -151,9 +151,10 @@ class CudaStruct:
         self.structs: tuple[CudaStruct, ...] = tuple(
             one for one in known.values() if any(field.struct is one for field in self.fields)
         )
-        self.has_views = any(field.view_ndim is not None for field in self.fields)
-        self.alignment = _alignment(self.fields, alignment, function)
-        self.dtype, offsets = _layout(self.fields, self.alignment)
+        self.has_views: bool = any(field.view_ndim is not None for field in self.fields)
+        self.alignment: int = _alignment(self.fields, alignment, function)
+        dtype, offsets = _layout(self.fields, self.alignment)
+        self.dtype: np.dtype[Any] = dtype
         self._asked_alignment = alignment
         self._keep_const = bool(keep_const)
         packers = [packer(field, f"field {field.name!r} of struct {name}") for field in self.fields]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -133,7 +134,7 @@ class CudaKernel:
         self._structs = tuple(structs)
         self._template_args = None if template_args is None else _template_args(template_args, owner)
         self._debug = None if debug is None else bool(debug)
-        self._parameters: tuple[CudaParameter, ...] | None = None
+        self._signature: tuple[CudaParameter, ...] | None = None
         self._bound: int | None = None
         if check_signature:
             declaration = kernel_declaration(
@@ -144,7 +145,7 @@ class CudaKernel:
                 defines=_defines(self._options),
                 function=owner,
             )
-            self._parameters = declaration.parameters
+            self._signature = declaration.parameters
             self._bound = declaration.launch_bounds[0] if declaration.launch_bounds else None
         # The bound of the declaration is checked when a launch takes this block: one may be given there.
         self._block = block_of(block_size, owner, "block_size", None)
@@ -162,13 +163,13 @@ class CudaKernel:
         self._plain_block = len(self._block) == 1 and (self._bound is None or self._block[0] <= self._bound)
         self._has_records = any(
             not one.pointer and (one.view_ndim is not None or one.dtype is None or one.dtype.kind == "V")
-            for one in self._parameters or ()
+            for one in self._signature or ()
         )
         self._checks: list[Callable[[Any, int | None], Any]] | None = None
         self._check_all: Callable[..., tuple[Any, ...]] | None = None
-        self._count = len(self._parameters or ())
-        if self._parameters is not None:
-            self._checks = [packer(one, f"{self._owner}: argument {one.name!r}").argument for one in self._parameters]
+        self._count = len(self._signature or ())
+        if self._signature is not None:
+            self._checks = [packer(one, f"{self._owner}: argument {one.name!r}").argument for one in self._signature]
             self._check_all = _together(self._checks)
 
     def _header_folders(self) -> list[Path]:
@@ -348,7 +349,7 @@ class CudaKernel:
     @property
     def signature(self) -> tuple[CudaParameter, ...] | None:
         """The parameters; None without `check_signature`."""
-        return self._parameters
+        return self._signature
 
     def __repr__(self) -> str:
         return f"<CudaKernel {self.expression} block_size={self.block_size}>"
@@ -535,7 +536,7 @@ class CudaKernel:
             raise NotImplementedError(f"{self._owner}: {', '.join(sorted(missing))} can't be used on ROCm.")
         if "array_view.cuh" in headers and any(one.startswith("-DCUNUMPY_BOUNDS_CHECK") for one in options):
             raise NotImplementedError(f"{self._owner}: array views can't check bounds on ROCm; pass debug=False.")
-        for parameter in self._parameters or ():
+        for parameter in self._signature or ():
             fields = getattr(parameter.struct, "fields", ())
             if any((one.view_ndim or 0) >= 5 for one in (parameter, *fields)):
                 raise NotImplementedError(f"{self._owner}: views of 5 and more dimensions can't be used on ROCm.")
@@ -591,11 +592,11 @@ class CudaKernel:
         return check_all(device, *values), others
 
     def _refuse_count(self, args: tuple[Any, ...], values: Sequence[Any]) -> NoReturn:
-        assert self._parameters is not None
-        names = ", ".join(parameter.name for parameter in self._parameters)
+        assert self._signature is not None
+        names = ", ".join(parameter.name for parameter in self._signature)
         spread = f" (from {len(args)} arguments)" if len(args) != len(values) else ""
         raise ArgumentTypeError(
-            f"{self._owner}: takes {len(self._parameters)} arguments ({names}), got {len(values)}{spread}."
+            f"{self._owner}: takes {len(self._signature)} arguments ({names}), got {len(values)}{spread}."
         )
 
     def _launchable(self, packed: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -823,7 +824,7 @@ class CudaKernel:
 
     def _floating_arrays(self, args: Iterable[Any]) -> Iterable[tuple[str, Any]]:
         """Yield the floating point and complex device arrays among the arguments, those of objects too, by name."""
-        names = [parameter.name for parameter in self._parameters or ()]
+        names = [parameter.name for parameter in self._signature or ()]
         position = 0
 
         def visit(value: Any, name: str) -> Iterable[tuple[str, Any]]:
@@ -841,6 +842,13 @@ class CudaKernel:
                 yield from visit(one, names[position] if position < len(names) else str(position))
                 position += 1
 
+    @property
+    def _checkers(self) -> list[Callable[[Any], Any]] | None:
+        # With `_signature` read by feectools 0.10.0, whose kept launches would else pass Python floats for `float`.
+        if self._checks is None:
+            return None
+        return [partial(_converted, check) for check in self._checks]
+
     # Copies
 
     def __getstate__(self) -> dict[str, Any]:
@@ -851,6 +859,11 @@ class CudaKernel:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
+
+
+def _converted(check: Callable[[Any, int | None], Any], value: Any) -> Any:
+    packed = check(value, None)
+    return packed[0] if type(packed) is np.ndarray else packed
 
 
 class PreparedLaunch:
@@ -961,7 +974,7 @@ class PreparedLaunch:
             No parameter of this name, or an argument that does not fit; nothing was replaced.
         """
         kernel = self._kernel
-        parameters = kernel._parameters
+        parameters = kernel._signature
         if parameters is None:
             raise ArgumentTypeError(
                 f"{kernel._owner}: the names of the parameters are not known with check_signature=False; prepare the "

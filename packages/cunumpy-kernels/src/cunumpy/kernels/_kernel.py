@@ -15,13 +15,15 @@ from cunumpy import _transfers
 from cunumpy._backend import get_backend
 from cunumpy._call_sites import warn
 from cunumpy._gate import describe
+from cunumpy.arguments._packing import is_device
+from cunumpy.arguments._protocol import expand
 from cunumpy.errors import (
     ArgumentError,
     ArgumentTypeError,
     BackendFallbackWarning,
     MissingKernelError,
 )
-from cunumpy.kernels import _checks, _conversion, _host_types
+from cunumpy.kernels import _conversion, _host_types
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
 from cunumpy.kernels._cuda_kernel import CudaKernel
 from cunumpy.kernels._folder import KernelFolder, check_cuda_options, is_compiled
@@ -370,7 +372,7 @@ class Kernel:
             # An object that stands for several of the CUDA kernel's parameters is one of the host's.
             names = self.host_parameters() or names
         else:
-            args = tuple(_checks.expand(args, f"kernel {self._name!r}"))
+            args = tuple(expand(args, f"kernel {self._name!r}"))
         unknown = [name for name in named if name not in names]
         if unknown:
             raise ArgumentTypeError(
@@ -696,7 +698,7 @@ def _is_for_device(value: Any) -> bool:
     kind = type(value)
     if kind in _conversion.HOST_TYPES:
         return False
-    return callable(getattr(kind, "__cuda_args__", None)) or _checks.is_array(value)
+    return callable(getattr(kind, "__cuda_args__", None)) or is_device(value)
 
 
 # --- parameters of host kernels ---------------------------------------------------------------------------------------
