@@ -134,7 +134,9 @@ def compiled_descriptions(kernels: Iterable[Kernel], folder: Path) -> list[list[
     lines = [SHIM]
     for number, kernel in enumerate(kernels):
         lines += [f"namespace kernel_{number} {{", f'#line 1 "kernel_{number}"', kernel.source, "}"]
-        lines += [f"#undef {name}" for name in sorted(set(re.findall(r"#\s*define\s+(\w+)", kernel.source)))]
+        lines += [
+            f"#undef {name}" for name in sorted(set(re.findall(r"\bdefine(?:\s|/\*(?s:.*?)\*/)+(\w+)", kernel.source)))
+        ]
     lines.append("int main() {")
     for number, kernel in enumerate(kernels):
         if kernel.expression is not None:
@@ -142,7 +144,7 @@ def compiled_descriptions(kernels: Iterable[Kernel], folder: Path) -> list[list[
     lines += ["    return 0;", "}"]
     source, program = folder / "kernels.cpp", folder / "kernels"
     source.write_text("\n".join(lines), encoding="utf-8")
-    options = ["-std=c++17", "-O0", "-w", "-fsigned-char"]
+    options = ["-std=c++20", "-O0", "-w", "-fsigned-char"]
     done = subprocess.run(
         [*compiler(), *options, str(source), "-o", str(program)], capture_output=True, text=True, check=False
     )

@@ -7,7 +7,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from cuda_signatures import Kernel, compiled_descriptions, described
@@ -63,31 +63,75 @@ def parameters(draw, name, also=()):
     return text
 
 
+ATTRIBUTES = ["", "", "", "[[maybe_unused]] ", "__attribute__((unused)) "]
+SEPARATORS = [" ", " ", "\n", "\t", " /* ( */ ", ' // < "\n', " \\\n ", "\r\n", "/**/\n/*'*/"]
+DIGRAPHS = {"[": "<:", "]": ":>", "{": "<%", "}": "%>"}
+CONDITIONS = ["#if 1", "#if !defined(WORD) || 1", "#ifdef __cplusplus", "#if 3 > 2 && not 0", "%:if 1 << 2 == 4"]
+
+
+@st.composite
+def disguised(draw, text):
+    """Write the same words in another way: comments, continued lines, digraphs, macros, conditions."""
+    words = re.findall(r"__launch_bounds__\(.*?\)|\w+|::|->|&&|\|\||\S", text)
+    definitions = []
+    for number in range(draw(st.integers(0, 3))):
+        start = draw(st.integers(0, len(words)))
+        stop = draw(st.integers(start, min(start + 5, len(words))))
+        definitions.append(f"#define MACRO_{number} {' '.join(words[start:stop])}\n")
+        words[start:stop] = [f"MACRO_{number}"]
+    if draw(st.booleans()):
+        words = [DIGRAPHS.get(word, word) for word in words]
+    if draw(st.booleans()):
+        place = draw(st.integers(0, len(words) - 1))
+        cut = draw(st.integers(1, max(1, len(words[place]) - 1)))
+        words[place] = words[place][:cut] + "\\\n" + words[place][cut:]
+    for _ in range(draw(st.integers(0, 2))):
+        start = draw(st.integers(0, len(words)))
+        stop = draw(st.integers(start, len(words)))
+        words.insert(stop, "\n#else\n nothing ) { 'of this\n#endif\n")
+        words.insert(start, f"\n{draw(st.sampled_from(CONDITIONS))}\n")
+    separators = draw(st.lists(st.sampled_from(SEPARATORS), min_size=1, max_size=7))
+    body = "".join(word + separators[number % len(separators)] for number, word in enumerate(words))
+    return "".join(definitions) + body
+
+
 @st.composite
 def kernels(draw):
-    """Draw a kernel with what stands before its name, and template arguments."""
+    """Draw a kernel with what stands before and after its name, and template arguments."""
     is_template = draw(st.booleans())
     also = ("T",) if is_template else ()
     listed, with_default = [], False
     for number in range(draw(st.integers(0, 6))):
         name = draw(st.sampled_from([f"x{number}", ""]))
-        text = draw(parameters(name, also))
+        text = draw(st.sampled_from(ATTRIBUTES)) + draw(parameters(name, also))
         with_default = with_default or "=" in text
         if with_default and "=" not in text:
             continue
         listed.append(text)
-    order = draw(st.permutations(["__global__", "void", "__launch_bounds__(32, 2)", "static", "inline"]))
-    kept = [word for word in order if word in ("__global__", "void") or draw(st.booleans())]
-    space = draw(st.sampled_from([" ", "\n", " /* ( */ ", " // <\n"]))
-    before = "template <typename T = short, int N = 2>\n" if is_template else "constexpr int N = 4;\n"
-    text = f"{PREAMBLE}{before}{space.join(kept)}{space}kernel({(',' + space).join(listed)})" + " { }"
+    trailing = draw(st.booleans())
+    returned = "auto" if trailing else "void"
+    order = draw(st.permutations(["__global__", returned, "__launch_bounds__(32, 2)", "static", "inline"]))
+    kept = [word for word in order if word in ("__global__", returned) or draw(st.booleans())]
+    after = draw(st.sampled_from(["", " noexcept", " noexcept(sizeof(int) > 2)"])) + (" -> void" if trailing else "")
+    before = "constexpr int N = 4;"
+    if is_template:
+        before = "template <typename T = short, int N = (3 > 2) + 1>"
+        requirement = draw(st.sampled_from(["", "", " requires (N > 0)", " requires requires(T a) { a + a; }"]))
+        if draw(st.booleans()):
+            before += requirement
+        else:
+            after += requirement
+    text = f"{before} {draw(st.sampled_from(ATTRIBUTES[:4]))} {' '.join(kept)} kernel({', '.join(listed)}){after} {{ }}"
+    if draw(st.booleans()):
+        text = f"namespace deep {{ {text} }} using deep::kernel;"
     arguments = (
         draw(st.lists(st.sampled_from(["double", "const int", "unsigned char"]), max_size=1)) if is_template else None
     )
-    return text, arguments
+    return PREAMBLE + draw(disguised(text)), arguments
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+# A failure is not made smaller, which would take a compilation a step; it names the kernel.
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.reuse, Phase.generate])
 @given(st.lists(kernels(), min_size=40, max_size=40))
 def test_generated_signatures_mean_what_the_compiler_says(generated):
     named = [

@@ -467,7 +467,7 @@ const char* string_raw_text = R"(
 __global__ void string_raw(float* y); " /*
 )"; __global__ void string_raw(double* x) {}
 //! string_raw_marked
-const char* string_marked_text = u8R"end(
+const auto* string_marked_text = u8R"end(
 )" __global__ void string_raw_marked(float* y);)end"; __global__ void string_raw_marked(double* x) {}
 //! character_literals
 const char quote = '"', escaped = '\'', brace = '{'; __global__ void character_literals(double* x) {}
@@ -701,3 +701,287 @@ __global__ void in_left_out_block(double* x) {}
 __global__ void present(double* x) {}
 //! template_without_arguments refused 1:39 pass template_args
 template <typename T> __global__ void template_without_arguments(T* x) {}
+//! cont_kw
+__glo\
+bal__ vo\
+id cont_kw(double* x) {}
+//! cont_comment
+// a comment \
+__global__ void cont_comment(int a);
+__global__ void cont_comment(double* x, int n) {}
+//! cont_directive
+#define A double \
+ *
+__global__ void cont_directive(A x, A y) {}
+//! raw_odd
+const char* s = R"_.-+x(__global__ void raw_odd(int a) {} )" )_.-+x"; __global__ void raw_odd(double* x) {}
+//! raw_quote
+const char* s = R"(")" ; const char* t = R"( // /* )"; __global__ void raw_quote(double* x) {}
+//! raw_hash
+const char* s = R"d(
+#if 0
+)d"; __global__ void raw_hash(double* x) {}
+//! raw_cont
+const char* s = R"(a\
+)";
+__global__ void raw_cont(double* x) {}
+//! raw_u8
+const auto* s = u8R"(__global__ void raw_u8(int))"; auto t = LR"x(")x"; __global__ void raw_u8(double* x) {}
+//! raw_not
+#define R 1
+#define FOO(x) x
+int R_; const char* s = FOO("a"); __global__ void raw_not(double* x) {}
+//! digraph
+__global__ void digraph(double x<::>, int n<:3:>) <% %>
+//! digraph_dir
+%:define T double
+%:if 0
+__global__ void digraph_dir(int);
+%:endif
+__global__ void digraph_dir(T* x) {}
+//! digraph_angle
+__global__ void digraph_angle(Array1D<::complex<float>> x) {}
+//! alt_tokens
+#if not 0 and 1
+__global__ void alt_tokens(double* x) {}
+#else
+__global__ void alt_tokens(int x) {}
+#endif
+//! alt_bitor
+#if (1 bitor 2) == 3 and (compl 0) == -1 and (5 xor 1) == 4 and 1 not_eq 2 or 0
+__global__ void alt_bitor(double* x) {}
+#else
+__global__ void alt_bitor(int x) {}
+#endif
+//! udl
+constexpr unsigned long long operator""_kb(unsigned long long n) { return n * 1024; }
+constexpr int operator ""_x(const char*, unsigned long) { return 3; }
+__global__ void udl(double* x, int n = 4_kb, int m = "abc"_x) {}
+//! elif_defined
+#define A
+#if defined B || !defined(A)
+__global__ void elif_defined(int);
+#elif defined(A) && !defined B
+__global__ void elif_defined(double* x) {}
+#else
+__global__ void elif_defined(float);
+#endif
+//! nested_if
+#define V 7
+#if V > 5
+# if V == 7 /* c */ // d
+__global__ void nested_if(double* x) {}
+# else
+__global__ void nested_if(float x) {}
+# endif
+#else
+#error no
+#endif
+//! if_ternary
+#if (2 ? 3 : 4) == 3 && -1 < 0 && 0x10 == 16 && 010 == 8 && 'a' == 97
+__global__ void if_ternary(double* x) {}
+#else
+__global__ void if_ternary(int x) {}
+#endif
+//! if_shift
+#if (1 << 3 >> 1) == 4
+__global__ void if_shift(double* x) {}
+#else
+__global__ void if_shift(int x) {}
+#endif
+//! if_garbage
+#if 0
+ it's "unbalanced { ( 
+#endif
+__global__ void if_garbage(double* x) {}
+//! macro_qual
+#define RESTRICT __restrict__
+#define IN const
+#define PTR *
+__global__ void macro_qual(IN double PTR RESTRICT x, IN int n) {}
+//! macro_type_again
+#define REAL double
+#define VEC Array1D<REAL>
+__global__ void macro_type_again(REAL* x, VEC v, const REAL y) {}
+//! macro_global
+#define KERNEL extern "C" __global__
+KERNEL void macro_global(double* x) {}
+//! macro_kernel_void
+#define KERNEL __global__ void __launch_bounds__(128)
+KERNEL macro_kernel_void(double* x) {}
+//! macro_fn_attr
+#define BOUNDS(n) __launch_bounds__(n)
+__global__ void BOUNDS(128) macro_fn_attr(double* x) {}
+//! macro_comma
+#define ARGS double* x, int n
+__global__ void macro_comma(ARGS) {}
+//! macro_parens
+#define LP (
+#define RP )
+__global__ void macro_parens LP double* x RP {}
+//! macro_name_again
+#define NAME macro_name_again
+__global__ void NAME(double* x) {}
+//! macro_recursive_again
+#define double double
+#define T T2
+#define T2 T
+__global__ void macro_recursive_again(double* x) {}
+//! macro_empty
+#define EMPTY
+EMPTY __global__ EMPTY void EMPTY macro_empty EMPTY (EMPTY double EMPTY * EMPTY x EMPTY) EMPTY {}
+//! macro_undef
+#define T int
+#undef T
+#define T double
+__global__ void macro_undef(T* x) {}
+//! macro_redef_between
+#define T int
+__global__ void other(T* x) {}
+#undef T
+#define T double
+__global__ void macro_redef_between(T* x) {}
+//! macro_paste_str
+#define STR(x) #x
+#define CAT(a, b) a##b
+const char* s = STR(hello); int CAT(q, r);
+__global__ void macro_paste_str(double* x) {}
+//! attr_pos
+__global__ void attr_pos [[gnu::noinline]] (double* x) {}
+//! attr_using
+[[using gnu: noinline, used]] __global__ void attr_using(double* x) {}
+//! attr_ptr
+__global__ void attr_ptr(double * [[gnu::unused]] x, const int [[gnu::unused]] n) {}
+//! trailing_noexcept
+__global__ auto trailing_noexcept(double* x) noexcept(true) -> void {}
+//! defaults_again
+struct P { int a; }; constexpr int f(int, int) { return 1; } template <int A, int B> struct Q { static constexpr int v = A; };
+__global__ void defaults_again(double* x, int a = f(1, 2), int b = (3 < 4, 5), int c = Q<1, 2>::v, int d = sizeof(Q<1,2>), int e = int{3}, bool g = 1 < 2, bool h = 3 > 2) {}
+//! default_lambda
+__global__ void default_lambda(double* x, int a = [](int p, int q) { return p < q; }(1, 2)) {}
+//! default_tmpl_cmp
+template <bool B> struct Q { static constexpr int v = 1; };
+__global__ void default_tmpl_cmp(double* x, int a = Q<(1 > 2)>::v, int b = Q<(3<4)>::v, int c = Q<!true>::v) {}
+//! requires1 <double>
+template <class T> requires (sizeof(T) > 4) __global__ void requires1(T* x, int n) {}
+//! requires2 <double>
+template <class T> __global__ void requires2(T* x, int n) requires (sizeof(T) > 4) {}
+//! requires3 <double>
+template <class T> concept Big = sizeof(T) > 4;
+template <class T> requires Big<T> && (sizeof(T) < 100) __global__ void requires3(T* x, int n) {}
+//! requires4 <double>
+template <class T> concept Big = sizeof(T) > 4;
+template <Big T> __global__ void requires4(T* x, int n) {}
+//! requires5 <double>
+template <class T> requires requires(T a, T b) { a + b; a < b; } __global__ void requires5(T* x, int n) {}
+//! func_try
+__global__ void func_try(double* x) try { } catch (...) { }
+//! ctor_try
+struct S { int a; S() try : a(1) { } catch (...) { } }; __global__ void ctor_try(double* x) {}
+//! nested_tmpl
+template <class A, class B> struct Pair { A a; B b; }; Pair<Pair<int, Pair<int,int>>, int> g; template <class T> using Id = T;
+__global__ void nested_tmpl(Array1D<complex<double>> x, Id<Id<Id<double>>>* y) {}
+//! alias_tmpl
+template <class T, int N = 3> using Vec = T[N]; template <class T> using P = const T*;
+__global__ void alias_tmpl(Vec<double> x, Vec<int, 5> y, P<float> z) {}
+//! op_less_tmpl
+template <class T> bool operator<(T a, const struct Z& b); template <class T> bool operator> (T a, const struct Z& b); bool operator<= (const struct Z&, int);
+__global__ void op_less_tmpl(double* x) {}
+//! cmp_in_args
+template <bool B, class T = double> struct Q { typedef T type; }; template <bool B> using D = double;
+__global__ void cmp_in_args(D<(1 > 2)>* x, D<1 < 2>* y, D<(sizeof(int) >> 1) == 2> z) {}
+//! shift_in_args
+template <int N> using D = double;
+__global__ void shift_in_args(D<(8 >> 1)>* x, D<1 << 3> y) {}
+//! unicode_ident
+__global__ void unicode_ident(double* größe, int ñ, float 变量) {}
+//! nbsp_comment
+/*   */ __global__ void nbsp_comment(double* x) {} //   x
+//! comment_star
+/**/__global__/***/void/*/ */comment_star(/* , int */double/**/*/**/x//)
+) {}
+//! comment_in_dir
+#/* */define /* a
+b */ T /* */ double // x
+__global__ void comment_in_dir(T* x) {}
+//! string_comment
+const char* a = "/*"; __global__ void string_comment(double* x) {} const char* b = "*/"; const char* c = "//";
+//! char_lits
+char a = '"', b = '\'', c = '/', d = '\\'; __global__ void char_lits(double* x) {} char e = '"';
+//! digit_sep
+int a = 1'000'000, b = 0b1'0, c = 0xAB'CD; __global__ void digit_sep(double* x, int n = 1'0) {}
+//! line_directive
+#line 7 "foo.cu"
+# 8 "bar.cu" 2
+#pragma once
+#ident "x"
+__global__ void line_directive(double* x) {}
+//! pragma_op
+_Pragma("GCC diagnostic push") __global__ void pragma_op(double* x) {}
+//! extern_c_nested
+extern "C" { namespace n { extern "C++" { __global__ void extern_c_nested(double* x) {} } } }
+using n::extern_c_nested;
+//! ns_nested
+namespace a { namespace b { typedef double T; } } namespace a::b { __global__ void ns_nested(T* x) {} }
+using a::b::ns_nested;
+//! ns_inline
+namespace a { inline namespace v1 { typedef double T; __global__ void ns_inline(T* x) {} } }
+using a::ns_inline;
+//! ns_anon
+namespace { typedef double T; __global__ void ns_anon(T* x) {} }
+//! typedef_multi
+typedef double T, *P, A[3], **PP; __global__ void typedef_multi(T a, P b, A c, const P d, const A e) {}
+//! typedef_const_ptr
+typedef const double* CP; typedef CP const CPC; __global__ void typedef_const_ptr(CP a, CPC b, const CP c) {}
+//! typedef_order_again
+double typedef T; long unsigned typedef U; __global__ void typedef_order_again(T* a, U b) {}
+//! template_cmp_default <>
+template <int N = (3 > 2), class T = double> __global__ void template_cmp_default(T* x, int n) {}
+//! template_nested_default <>
+template <class A, class B> struct P {}; template <class T = double, class U = P<P<int, int>, int>> __global__ void template_nested_default(T* x) {}
+//! tparam_shadow <double>
+typedef int T; template <typename T> __global__ void tparam_shadow(T* x) {}
+//! explicit_inst <double>
+template <class T> __global__ void explicit_inst(T* x) {}
+template __global__ void explicit_inst<float>(float*);
+template <> __global__ void explicit_inst<int>(int*) {}
+//! extern_template <double>
+template <class T> __global__ void extern_template(T* x) {}
+extern template __global__ void extern_template<float>(float*);
+//! lambda_global
+auto f = [](int a) { return a < 3 ? 1 : 2; }; __global__ void lambda_global(double* x) {}
+//! less_expr
+constexpr bool b = 1 < 2; constexpr int n = 3 > 2 ? 4 : 5; int m = n < 3; __global__ void less_expr(double x[n]) {}
+//! assertions
+static_assert(sizeof(int) < 8, "a ) string ("); static_assert(3 > 2); __global__ void assertions(double* x) {}
+//! has_include
+#if __has_include(<foo.h>)
+__global__ void other(int);
+#endif
+__global__ void has_include(double* x) {}
+//! ifdef_comment
+#define X
+#ifdef/**/X
+__global__ void ifdef_comment(double* x) {}
+#else// y
+#error
+#endif/*z*/
+//! error_apostrophe
+#if 0
+#error don't do this
+#endif
+__global__ void error_apostrophe(double* x) {}
+//! warning_quote
+#define V 1
+#if !V
+#warning "half
+#endif
+__global__ void warning_quote(double* x) {}
+//! include_angle_quote
+#include <cstdint>
+#include "stdint.h"
+__global__ void include_angle_quote(std::int32_t* x) {}
+//! two_macros
+#define D(name, T) __global__ void name(T* x) {}
+D(other, float) D(another, int)
+__global__ void two_macros(double* x) {}

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 _Entry = TypeVar("_Entry")
 
-QUALIFIERS = frozenset({"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "register"})
+QUALIFIERS = frozenset(
+    {"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "register", "typedef"}
+)
 ATTRIBUTES = frozenset({"__attribute__", "__declspec", "alignas", "__align__", "_Alignas"})
 """Words that take an argument in parentheses and change no type."""
 _SPECIFIERS = frozenset(
@@ -58,8 +60,10 @@ _INTERESTING = frozenset(
         "enum",
         "constexpr",
         "const",
+        "requires",
     }
 )
+_BEFORE_REQUIREMENTS = frozenset({"requires", "&&", "||", "!", "(", ",", "="})
 _BEFORE_CONSTANT = frozenset(
     {
         "static",
@@ -172,7 +176,8 @@ def split(words: Sequence[str], start: int, stop: int, *, angles: bool = True) -
         elif word in _CLOSING:
             depth = max(depth - 1, 0)
         elif depth == 0 and angles and word in ("<", ">"):
-            angle_depth = max(angle_depth + (1 if word == "<" else -1), 0)
+            if word == ">" or (index > start and is_name(words[index - 1])):
+                angle_depth = max(angle_depth + (1 if word == "<" else -1), 0)
         elif word == "," and depth == 0 and angle_depth == 0:
             yield begin, index
             begin = index + 1
@@ -182,7 +187,7 @@ def split(words: Sequence[str], start: int, stop: int, *, angles: bool = True) -
 def end_of_group(words: Sequence[str], start: int, stop: int) -> int:
     """Return the place after the bracket that closes the one at `start`; `stop` if none does.
 
-    For template arguments, signs of comparison count only outside brackets, as in C++.
+    For template arguments, signs of comparison count only outside brackets, as in C++, and ``<`` only after a name.
     """
     angles = words[start] == "<"
     depth = angle_depth = 0
@@ -195,8 +200,10 @@ def end_of_group(words: Sequence[str], start: int, stop: int) -> int:
             if depth < 0 or (depth == 0 and not angles):
                 return index + 1 if depth == 0 else stop
         elif angles and depth == 0:
-            if word in ("<", ">"):
-                angle_depth += 1 if word == "<" else -1
+            if word == "<":
+                angle_depth += index == start or is_name(words[index - 1])
+            elif word == ">":
+                angle_depth -= 1
                 if angle_depth == 0:
                     return index + 1
             elif word == ";":
@@ -315,6 +322,8 @@ class _Scanner:
                     resume = end_of_group(words, index + 1, count)
             elif word == "__global__":
                 resume = max(resume, self.kernel(index))
+            elif word == "requires":
+                resume = max(resume, self.requirements(index))
             elif self.depth == self.scopes[-1].depth:
                 resume = max(resume, self.declaration(index, word))
             if word == "{" and index > 0 and words[index - 1] == '"C"' and words[index - 2 : index - 1] == ["extern"]:
@@ -327,13 +336,45 @@ class _Scanner:
         if word == "typedef":
             return self.typedef(index)
         if word == "using":
-            return self.using(index)
+            return index + 1 if self.words[index - 1 : index] == ["["] else self.using(index)
         if word == "enum":
             return self.enumeration(index, ())
         if word in ("struct", "class", "union"):
             self.struct(index, ())
             return index + 1
         return self.constant(index)
+
+    def requirements(self, index: int) -> int:
+        """Pass over what a requires-expression has in braces, which looks like statements."""
+        words, place = self.words, index + 1
+        if words[index - 1 : index] and words[index - 1] in _BEFORE_REQUIREMENTS:
+            if words[place : place + 1] == ["("]:
+                place = self.partner.get(place, place) + 1
+            if words[place : place + 1] == ["{"]:
+                return self.partner.get(place, place) + 1
+        return index + 1
+
+    def after_constraint(self, place: int) -> int:
+        """Return the place after a constraint: names and brackets, joined by ``&&`` and ``||``."""
+        words, count = self.words, len(self.words)
+        while place < count:
+            if words[place] == "requires":
+                place += 1
+                if words[place : place + 1] == ["("]:
+                    place = end_of_group(words, place, count)
+            if words[place : place + 1] in (["("], ["{"]):
+                place = end_of_group(words, place, count)
+            else:
+                while place < count and (words[place] == "::" or is_name(words[place])):
+                    place += 1
+                    if words[place : place + 1] == ["<"]:
+                        place = end_of_group(words, place, count)
+                    if words[place - 1] != "::" and words[place : place + 1] != ["::"]:
+                        break
+            if words[place : place + 1] not in (["&&"], ["||"], ["and"], ["or"]):
+                break
+            place += 1
+        return place
 
     def range(self, start: int, stop: int) -> Range:
         return Range(start, stop, self.scopes[-1].visible)
@@ -411,7 +452,9 @@ class _Scanner:
             if words[place] in ("(", "{", "<"):
                 break
         first_piece: Range | None = None
-        for first, last in split(words, index + 1, stop):
+        before = words[self.start : index]  # as in `unsigned typedef Word;`
+        start = self.start if not _SPECIFIERS.intersection(before) and all(map(is_name, before)) else index + 1
+        for first, last in split(words, start, stop):
             name = _declared(words, first, last)
             if name is not None:
                 piece = self.range(first, last)
@@ -538,9 +581,9 @@ class _Scanner:
             elif word in _SPECIFIERS or word in QUALIFIERS or word == "template" or word[0] == '"':
                 place += 1
             elif word == "requires" and place < index:
-                place = index
+                place = self.after_constraint(place + 1)
             elif is_name(word) or word == "::":
-                after = place + 1
+                after = skip_attributes(words, place + 1, count) if is_name(word) else place + 1
                 following = words[after] if after < count else ""
                 if word == "::" or following == "::":
                     if is_name(word):
@@ -563,7 +606,7 @@ class _Scanner:
                         self.found.unclosed.setdefault(word, place)
                     if instantiation or by_macro or closing == count or place < index:
                         return max(after, index + 1)
-                    self.add_kernel(place, path, template, bounds, returns, closing)
+                    self.add_kernel(place, path, template, bounds, returns, (after + 1, closing))
                     return closing
                 else:
                     returns = returns or word
@@ -577,10 +620,16 @@ class _Scanner:
         return max(place, index + 1)
 
     def add_kernel(
-        self, place: int, path: list[str], template: Range | None, bounds: Range | None, returns: str, closing: int
+        self,
+        place: int,
+        path: list[str],
+        template: Range | None,
+        bounds: Range | None,
+        returns: str,
+        between: tuple[int, int],
     ) -> None:
         words, scope = self.words, self.scopes[-1]
-        after = closing + 1
+        after = between[1] + 1
         while after < len(words) and words[after] not in ("{", ";", ",", "}"):
             if words[after] == "->":
                 returns = " ".join(words[after + 1 : after + 2])
@@ -593,7 +642,7 @@ class _Scanner:
             scope=inner,
             hidden_scope=(*scope.names, *path),
             name_index=place,
-            parameters=Range(place + 2, closing, inner),
+            parameters=Range(*between, inner),
             template=template,
             launch_bounds=bounds,
             returns=returns,

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _PATTERN = re.compile(
     r"""
-      (?P<directive>^(?>[^\S\n]|/\*.*?\*/)*(?P<hash>\#)(?>[^\n/"']+|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'
+      (?P<directive>^(?>[^\S\n]|/\*.*?\*/)*(?P<hash>\#|%:)(?>[^\n/"']+|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'
                                                          |//[^\n]*|/\*.*?\*/|[/"'])*)
     | (?:u8|[uUL])?(?P<text>R"(?P<mark>[^()\\\s"]{0,16})\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
     | (?P<word>[^\W\d][\w$]*)
     | (?P<number>\.?\d(?:[eEpP][+-]|'\w|[\w.])*)
     | (?P<comment>//[^\n]*|/\*.*?\*/)
-    | (?P<mark_>::|\.\.\.|&&|\|\||==|!=|<=|>=|<<|->|\S)
+    | (?P<mark_>::|\.\.\.|&&|\|\||==|!=|<=|>=|<<|->|<:(?!:(?:[^:>]|\Z))|:>|<%|%>|%:|\S)
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -46,13 +46,14 @@ _JOINING = re.compile(
 _CONTINUATION = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d][\w$]*)(\()?(.*)", re.DOTALL)
-_NEXT_DEFINE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*\#[^\S\n]*define[^\S\n]+([\w$]+)", re.DOTALL)
+_NEXT_DEFINE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*(?:\#|%:)[^\S\n]*define[^\S\n]+([\w$]+)", re.DOTALL)
 _GUARD = re.compile(r"!\s*defined\s*\(?\s*([^\W\d][\w$]*)\s*\)?")
 
 _DEEPEST, _LONGEST = 100, 10_000
 """Macros that expand further than this, in levels or words, are left as they are."""
 
 _UNKNOWN = "?unknown"
+_DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}", "%:": "#"}
 _RAW_PREFIXES = frozenset({"R", "LR", "uR", "UR", "u8R"})
 
 PREDEFINED = frozenset({"__CUDACC__", "__cplusplus"})
@@ -172,7 +173,8 @@ def _words(text: str) -> Iterator[str]:
         if kind == "text":
             yield match["text"].removeprefix("R")
         elif kind != "comment":
-            yield match.group().strip()
+            word = match.group().strip()
+            yield _DIGRAPHS.get(word, word)
 
 
 def words_of(text: str) -> list[str]:
@@ -237,7 +239,7 @@ class _Preprocessor:
             elif kind != "comment":
                 word = match.group()
                 self.check_ends(word, match.start())
-                words.append(word)
+                words.append(_DIGRAPHS.get(word, word))
                 offsets.append(match.start())
         if self.conditionals:
             raise tokens.error("this condition has no end; write #endif after its block", self.conditionals[-1].offset)
@@ -442,7 +444,18 @@ _PRECEDENCE = {
     for operator in operators.split()
 }
 _NUMBER = re.compile(r"(?:(0[xX][0-9a-fA-F]+)|(0[bB][01]+)|(0[0-7]*)|([1-9]\d*))[uUlLzZ]*")
+_CHARACTER = re.compile(r"'[ -&(-\[\]-~]'")
 _LARGEST = 1 << 80
+_ALTERNATIVES = {
+    "and": "&&",
+    "or": "||",
+    "not": "!",
+    "bitand": "&",
+    "bitor": "|",
+    "xor": "^",
+    "compl": "~",
+    "not_eq": "!=",
+}
 
 
 def evaluate(words: Sequence[str], lookup: Callable[[str], int | None]) -> int | None:
@@ -478,9 +491,11 @@ class _Expression:
             if word == ">" and self.words[-1:] == [">"]:
                 self.words[-1] = ">>"
             else:
-                self.words.append(word)
+                self.words.append(_ALTERNATIVES.get(word, word))
         self.lookup = lookup
         self.place = 0
+        # Numbers become unsigned beside an unsigned one; what that does to negative ones is not told.
+        self.unsigned = any(word[0].isdigit() and "u" in word.lower() for word in self.words)
 
     def take(self, word: str | None = None) -> str:
         if self.place >= len(self.words) or (word is not None and self.words[self.place] != word):
@@ -505,7 +520,10 @@ class _Expression:
         left = self.unary()
         while (level := _PRECEDENCE.get(self.peek(), 0)) >= lowest:
             operator = self.take()
-            left = _apply(operator, left, self.binary(level + 1))
+            right = self.binary(level + 1)
+            if self.unsigned and ((left or 0) < 0 or (right or 0) < 0):
+                left = right = None
+            left = _apply(operator, left, right)
         return left
 
     def unary(self) -> int | None:
@@ -529,6 +547,8 @@ class _Expression:
             if binary:
                 return int(binary, 2)
             return int(octal, 8) if octal else int(decimal) if len(decimal) < 25 else None
+        if _CHARACTER.fullmatch(word) is not None:
+            return ord(word[1])
         if word == _UNKNOWN or word[0] in "\"'":
             return None
         if not is_name(word):
