@@ -16,7 +16,7 @@ from examples_in_text import assert_runs_and_prints_what_it_says, code_blocks
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCKS = [
     pytest.param(block, id=f"{page.stem}-{number}")
-    for page in sorted(DOCS.glob("*.md"))
+    for page in sorted(DOCS.rglob("*.md"))
     for number, block in enumerate(code_blocks(page.read_text()))
 ]
 
@@ -27,7 +27,7 @@ def test_code_block_runs_and_prints_what_it_says(block, tmp_path):
 
 
 def test_links_lead_to_files():
-    for page in DOCS.glob("*.md"):
+    for page in DOCS.rglob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
