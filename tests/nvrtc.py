@@ -1,14 +1,22 @@
-"""Compiling CUDA code without a GPU, with the options that the packages use."""
+"""Compiling CUDA code without a GPU, with the options that the packages use.
+
+With `CUDA_TABLE=file` in the environment everything is compiled for sm_75, sm_80, sm_90 and sm_120, and what each kernel
+takes is appended to that file.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
-from cunumpy.cuda import check_cuda
+from cunumpy.cuda import CompileReport, check_cuda
 
 #: From the oldest to the newest that NVRTC compiles for and that CuPy 14 supports.
 ARCHITECTURES = ("sm_70", "sm_80", "sm_90", "sm_120")
+#: Those that the table is about.
+TABLE = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
 def compile_cuda(
@@ -20,8 +28,46 @@ def compile_cuda(
     include_dirs: Iterable[Path] = (),
 ) -> bytes:
     """Return the machine code for one architecture; `instances` of templates are named as ``"add<double>"``."""
-    options = ("-std=c++14", *options)
-    report = check_cuda(
-        source, archs=[architecture], options=options, name_expressions=instances, include_dirs=include_dirs
+    report = cuda_report(
+        source, architecture=architecture, options=options, instances=instances, include_dirs=include_dirs
     )
     return report.cubins[architecture]
+
+
+def cuda_report(
+    source: str,
+    *,
+    architecture: str = "sm_80",
+    options: tuple[str, ...] = (),
+    instances: tuple[str, ...] = (),
+    include_dirs: Iterable[Path] = (),
+    filename: Path | None = None,
+) -> CompileReport:
+    """Return what the kernels take, of one architecture at least."""
+    table = os.environ.get("CUDA_TABLE")
+    architectures = (architecture, *(TABLE if table else ()))
+    return _report(source, architectures, ("-std=c++14", *options), instances, tuple(include_dirs), filename, table)
+
+
+@cache
+def _report(
+    source: str,
+    architectures: tuple[str, ...],
+    options: tuple[str, ...],
+    instances: tuple[str, ...],
+    include_dirs: tuple[Path, ...],
+    filename: Path | None,
+    table: str | None,
+) -> CompileReport:
+    report = check_cuda(
+        source,
+        archs=architectures,
+        options=options,
+        name_expressions=instances,
+        include_dirs=include_dirs,
+        filename=filename,
+    )
+    if table and report.kernels:
+        with Path(table).open("a", encoding="utf-8") as file:
+            print(f"{report}\n", file=file)
+    return report

@@ -77,12 +77,24 @@ INDEPENDENT = " ".join(
 NATIVE = ("cunumpy-rng", "cunumpy-algorithms")
 NATIVE_TESTS = "tests/cunumpy-rng tests/cunumpy-algorithms"
 
-# Every CUDA source and header; NVRTC compiles them in the ordinary tests. Warning 177 is of what only templates use.
+# The ordinary tests compile with NVRTC for one architecture or two, this group for all of them; it prints what each
+# kernel takes.
+NVRTC = """
+export CUDA_TABLE="$SCRATCH/table"
+files=$(grep -rl "from nvrtc import" tests --include="test_*.py")
+uv run pytest $(grep -v standin <<< "$files")
+CUNUMPY_FAKE_CUPY=1 uv run pytest $(grep standin <<< "$files")
+cat "$CUDA_TABLE"
+"""
+
+# Every CUDA source and header. Warning 177 is of what only templates use.
 NVCC = """
 headers=packages/cunumpy-cuda/src/cunumpy/cuda/include
 strict="-Werror all-warnings -diag-suppress 177"
-for file in $headers/cunumpy/*.cuh packages/*/src/cunumpy/*/*.cu; do
-    nvcc -std=c++14 -arch=sm_80 $strict -I $headers -x cu -c -o "$SCRATCH/nvcc.o" "$file"
+for file in $headers/cunumpy/*.cuh $(find packages docs -name "*.cu"); do
+    for arch in sm_75 sm_80 sm_90 sm_120; do
+        nvcc -std=c++14 -arch=$arch $strict -I $headers -x cu -c -o "$SCRATCH/nvcc.o" "$file"
+    done
 done
 """
 
@@ -111,7 +123,8 @@ def groups(readme: str) -> list[Group]:
         Group("native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest {NATIVE_TESTS}", NATIVE),
         # The packages are built as on a machine without a compiler; their tests need one.
         Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest {NATIVE_TESTS}", NATIVE),
-        Group("nvcc", NVCC, NATIVE, program="nvcc"),
+        Group("NVRTC", NVRTC, ALL, EXAMPLES),
+        Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
         *(
             Group(
                 f"Python {version}", f"{WHEELS} --python {{python}} pytest {INDEPENDENT}", ALL, EXAMPLES, python=version
