@@ -1,6 +1,6 @@
 """Compiling CUDA code without a GPU, with the options that the packages use.
 
-With `CUDA_TABLE=file` in the environment everything is compiled for sm_75, sm_80, sm_90 and sm_120, and what each kernel
+With `CUDA_TABLE=file` in the environment everything is compiled for the architectures of `TABLE`, and what each kernel
 takes is appended to that file.
 """
 

@@ -262,6 +262,12 @@ def test_warnings_are_in_the_report() -> None:
     assert 'a.cu:2: warning: variable "unused" was declared but never referenced' in str(report)
 
 
+def test_what_the_assembler_tells_is_no_part_of_a_warning() -> None:
+    report = check_cuda(HALVE, archs=["sm_70"])  # of which the compiler says that it is old
+    assert report.kernels[0].registers
+    assert "ptxas" not in str(report)
+
+
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 

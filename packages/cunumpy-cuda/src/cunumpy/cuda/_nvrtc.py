@@ -396,6 +396,7 @@ _DIAGNOSTIC = re.compile(
     r"(?P<text>.*)$"
 )
 _ASSEMBLER = re.compile(r"^ptxas (?:.*, line (?P<line>\d+); )?(?P<severity>error|fatal|warning) *: (?P<text>.*)$")
+_NO_CONTEXT = re.compile(f"{_DIAGNOSTIC.pattern}|ptxas ")
 
 
 def _messages(log: str, ptx: str = "") -> Iterator[CompileMessage]:
@@ -412,7 +413,7 @@ def _messages(log: str, ptx: str = "") -> Iterator[CompileMessage]:
                 yield CompileMessage("warning" if found["severity"] == "warning" else "error", found["text"], *place)
             continue
         context: list[str] = []
-        while number < len(lines) and lines[number].strip() and not _DIAGNOSTIC.match(lines[number]):
+        while number < len(lines) and lines[number].strip() and not _NO_CONTEXT.match(lines[number]):
             context.append(lines[number])
             number += 1
         severity = found["severity"].rpartition(" ")[2]
