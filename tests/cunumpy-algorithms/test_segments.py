@@ -360,7 +360,7 @@ def test_deterministic_is_the_order_of_the_host_anyway() -> None:
         ([[0]], 1, ArgumentError, r"argument 'keys' must be 1D, got 2 dimension"),
         (0, 1, ArgumentError, r"argument 'keys' must be 1D, got 0 dimension"),
         ([0], -1, ArgumentError, "argument 'n_segments' must be non-negative, got -1"),
-        ([0], 2**63, ArgumentError, r"argument 'n_segments' must be below 2\*\*63"),
+        ([0], 2**58 + 1, ArgumentError, r"argument 'n_segments' must be at most 2\*\*58"),
         ([0], 1.0, ArgumentTypeError, "argument 'n_segments' must be an integer, got float 1.0"),
         ([0], True, ArgumentTypeError, "argument 'n_segments' must be an integer, got bool True"),
         ([0], None, ArgumentTypeError, "argument 'n_segments' must be an integer"),
@@ -374,6 +374,13 @@ def test_unfit_keys_and_numbers_of_segments(keys, n_segments, error, text) -> No
     ):
         with pytest.raises(error, match=f"^{name}: {text}"):
             call()
+
+
+def test_a_result_that_no_array_can_hold() -> None:
+    with pytest.raises(
+        ArgumentError, match=r"^segment_sum: argument 'n_segments' is \d+, which gives a result of shape"
+    ):
+        segment_sum(np.ones((1, 3), "c16"), [0], 2**57)
 
 
 # --- values and outputs -----------------------------------------------------------------------------------------------

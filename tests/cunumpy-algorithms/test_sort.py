@@ -540,7 +540,7 @@ def test_a_cell_out_of_range_is_named(dtype, bad, n):
         (([0], -1), ArgumentError, "argument 'n_cells' must be non-negative, got -1"),
         (([0], 1.0), ArgumentTypeError, "argument 'n_cells' must be an integer"),
         (([0], True), ArgumentTypeError, "argument 'n_cells' must be an integer"),
-        (([0], 2**63), ArgumentError, "argument 'n_cells' must be below 2**63"),
+        (([0], 2**58 + 1), ArgumentError, "argument 'n_cells' must be at most 2**58"),
         (([0], 0), ArgumentError, "argument 'cells' must lie in [0, 0), got 0 at index 0"),
         (
             ([0, 1], 2, [1, 2, 3]),
@@ -572,3 +572,10 @@ def test_numpy_sorts_cells_alike(n, n_cells, seed):
 def test_an_axis_that_is_none_is_refused_without_arrays_too(keys):
     with pytest.raises(ArgumentTypeError, match=r"sort_by_key: argument 'axis' must be an integer"):
         sort_by_key(keys, axis="x")
+
+
+@pytest.mark.parametrize("descending", [np.array([True, False]), "no", None, 1.0])
+def test_descending_is_one_truth_value(descending) -> None:
+    for arguments in (([2, 1],), ([2, 1], [0, 1]), (np.array([2, 1]),)):
+        with pytest.raises(ArgumentTypeError, match="^sort_by_key: argument 'descending' must be True or False, got"):
+            sort_by_key(*arguments, descending=descending)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import cunumpy as xp
 import philox_reference as reference
 from array_kinds import KINDS, ArrayKind, ForeignDeviceArray, as_compared
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, SettingError
 from cunumpy.rng import PhiloxGenerator, _host, _numpy_generator, stream_number
 from nvrtc import ARCHITECTURES, compile_cuda
 
@@ -808,3 +808,16 @@ def test_the_kernels_compile_for_gpus(architecture) -> None:
     ]
     text = _device_generator._CODE.text()
     assert compile_cuda(text, architecture=architecture, instances=tuple(instances))[:4] == b"\x7fELF"
+
+
+def test_a_setting_that_cannot_be_used_is_noticed_before_the_generator_has_moved(monkeypatch) -> None:
+    monkeypatch.setenv("CUNUMPY_NUM_THREADS", "many")
+    generator = PhiloxGenerator(1)
+    for call in (
+        lambda: generator.random(2**17, np.float32),
+        lambda: generator.integers(10, size=2**17),
+        lambda: generator.permutation(2**17),
+    ):
+        with pytest.raises(SettingError, match="CUNUMPY_NUM_THREADS"):
+            call()
+    assert generator.position == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from cunumpy import _arrays, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
+
+_MOST = 2**58
+"""Entries of up to 16 bytes that NumPy can count the bytes of."""
 
 
 def count_of(value: Any, function: str, argument: str) -> int:
@@ -23,9 +27,20 @@ def count_of(value: Any, function: str, argument: str) -> int:
         ) from None
     if count < 0:
         raise ArgumentError(f"{function}: argument {argument!r} must be non-negative, got {count}.")
-    if count > np.iinfo(np.int64).max:
-        raise ArgumentError(f"{function}: argument {argument!r} must be below 2**63, got {count}.")
+    if count > _MOST:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} must be at most 2**58, got {count}, which no array can have."
+        )
     return count
+
+
+def check_size(shape: tuple[int, ...], function: str, argument: str) -> None:
+    """Refuse a number of segments with which the result, or a sum on the way to it, could be no array."""
+    if math.prod(shape) > _MOST:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} is {shape[0]}, which gives a result of shape {shape}; it must have at most "
+            "2**58 entries."
+        )
 
 
 def integers(value: Any, function: str, argument: str, *, ndim: int | None = 1) -> Any:

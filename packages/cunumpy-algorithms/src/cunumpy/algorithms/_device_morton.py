@@ -9,6 +9,7 @@ import numpy as np
 
 from cunumpy import _backend, _conversion
 from cunumpy.algorithms._c_types import c_type
+from cunumpy.cuda._axes import merged_axes
 from cunumpy.cuda._device_code import DeviceCode
 
 if TYPE_CHECKING:
@@ -142,10 +143,10 @@ def _layout(cells: Sequence[Any], shape: tuple[int, ...]) -> tuple[list[Any], np
     """Return three pointers, and how elements are found from them."""
     cupy = _backend.require_cupy("cunumpy.algorithms")
     arrays = {k: cupy.broadcast_to(cell, shape) for k, cell in enumerate(cells) if not isinstance(cell, int)}
-    axes = _merged_axes(shape, [array.strides for array in arrays.values()])
+    axes = merged_axes(shape, [array.strides for array in arrays.values()])
     if len(axes) > _MAX_AXES:
         arrays = {k: cupy.ascontiguousarray(array) for k, array in arrays.items()}
-        axes = _merged_axes(shape, [array.strides for array in arrays.values()])
+        axes = merged_axes(shape, [array.strides for array in arrays.values()])
     layout: Any = np.zeros((), _LAYOUT)
     layout["ndim"] = len(axes)
     for axis, (length, strides) in enumerate(axes):
@@ -158,16 +159,3 @@ def _layout(cells: Sequence[Any], shape: tuple[int, ...]) -> tuple[list[Any], np
         else:
             layout["constants"][k] = cell % 2**64
     return [arrays.get(k, _NULL) for k in range(3)], layout[()]
-
-
-def _merged_axes(shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> list[tuple[int, tuple[int, ...]]]:
-    """Merge neighbouring axes wherever every array allows it; each is a length and the arrays' strides."""
-    merged: list[tuple[int, tuple[int, ...]]] = []
-    for length, steps in zip(shape, zip(*strides, strict=True) if strides else [()] * len(shape), strict=True):
-        if length == 1:
-            continue
-        if merged and all(outer == step * length for outer, step in zip(merged[-1][1], steps, strict=True)):
-            merged[-1] = (merged[-1][0] * length, steps)
-        else:
-            merged.append((length, steps))
-    return merged

@@ -9,7 +9,7 @@ import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate, _threads
 from cunumpy.algorithms import _device_segments as _device
-from cunumpy.algorithms._arguments import count_of, integers
+from cunumpy.algorithms._arguments import check_size, count_of, integers
 from cunumpy.algorithms._host import segments as _host
 from cunumpy.cuda._device_code import check_devices
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MixedBackendError
@@ -558,6 +558,7 @@ def _result(
 ) -> tuple[_Keys, Any]:
     """Give the array that receives the result, with any content; check the keys first where it is the caller's."""
     if out is None:
+        check_size(shape, function, "n_segments")
         if keys.backend == "numpy":
             return keys, np.empty(shape, dtype)
         import cupy

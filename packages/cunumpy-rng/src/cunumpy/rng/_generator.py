@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _arrays, _backend, _conversion, _gate
+from cunumpy import _arrays, _backend, _conversion, _gate, _threads
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.rng import _host
 
@@ -29,6 +29,9 @@ POSITIONS = 2**56
 
 _MOST = 2**59
 """Numbers of 8 bytes: no array can hold twice as many."""
+
+_WORTH_THREADS = 2**15
+"""Blocks of the smallest calls that are shared by threads."""
 
 _LARGEST = {np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float64, np.float32)}
 
@@ -224,6 +227,8 @@ class PhiloxGenerator:
 
     def _take(self, blocks: int, function: str) -> int:
         """Return the position, and move it beyond the blocks."""
+        if blocks >= _WORTH_THREADS:
+            _threads.thread_count()  # which may be a setting that can't be used; then nothing has moved
         with self._lock:
             position = self._position
             if blocks > POSITIONS - position:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from cunumpy.cuda._axes import merged_axes
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,20 +38,8 @@ def merged(shape: tuple[int, ...], operands: Sequence[Operand]) -> tuple[list[in
     strides : list of list of int
         For each operand, in bytes; 0 for ints.
     """
-    strides = [_broadcast_strides(operand, len(shape)) for operand in operands]
-    dimensions: list[tuple[int, list[int]]] = []  # innermost first
-    for axis in range(len(shape) - 1, -1, -1):
-        extent, steps = shape[axis], [one[axis] for one in strides]
-        if extent == 1:
-            continue
-        if dimensions:
-            inner_extent, inner_steps = dimensions[-1]
-            if all(step == inner * inner_extent for step, inner in zip(steps, inner_steps, strict=True)):
-                dimensions[-1] = extent * inner_extent, inner_steps
-                continue
-        dimensions.append((extent, steps))
-    dimensions.reverse()
-    return [extent for extent, _ in dimensions], [[steps[k] for _, steps in dimensions] for k in range(len(operands))]
+    axes = merged_axes(shape, [_broadcast_strides(operand, len(shape)) for operand in operands])
+    return [extent for extent, _ in axes], [[steps[k] for _, steps in axes] for k in range(len(operands))]
 
 
 def _broadcast_strides(operand: Operand, ndim: int) -> tuple[int, ...]:
