@@ -38,8 +38,8 @@ def check_size(shape: tuple[int, ...], function: str, argument: str) -> None:
     """Refuse a number of segments with which the result, or a sum on the way to it, could be no array."""
     if math.prod(shape) > _MOST:
         raise ArgumentError(
-            f"{function}: argument {argument!r} is {shape[0]}, which gives a result of shape {shape}; it must have at most "
-            "2**58 entries."
+            f"{function}: argument {argument!r} is {shape[0]}, which gives a result of shape {shape}; it must have at "
+            "most 2**58 entries."
         )
 
 

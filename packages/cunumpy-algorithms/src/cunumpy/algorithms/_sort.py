@@ -85,7 +85,8 @@ def sort_by_key(
     function = "sort_by_key"
     if not isinstance(descending, (bool, int, np.bool_, np.integer)):
         raise ArgumentTypeError(
-            f"{function}: argument 'descending' must be True or False, got {_gate.describe(descending)}; it is for all keys."
+            f"{function}: argument 'descending' must be True or False, got {_gate.describe(descending)}; it is for "
+            "all keys."
         )
     quick = type(keys) is np.ndarray and not arrays and order is None and out is None and axis == 0
     if quick and keys.ndim == 1:
