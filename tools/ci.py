@@ -68,6 +68,8 @@ INDEPENDENT = " ".join(
     for name in (
         "packaging",
         "test_numpy_path_suite.py",
+        "test_cuda_sources.py",
+        "cunumpy-cuda/test_header_pages.py",
         "cunumpy-cuda/test_headers.py",
         "cunumpy-cuda/test_index_headers.py",
         "cunumpy-cuda/test_warp_headers.py",

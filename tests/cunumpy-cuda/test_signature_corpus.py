@@ -1,4 +1,4 @@
-"""Some 320 kernel signatures: the parser says the same as a C++ compiler, or refuses with a place and a reason."""
+"""Some 390 kernel signatures: the parser says the same as a C++ compiler, or refuses with a place and a reason."""
 
 from __future__ import annotations
 

@@ -985,3 +985,187 @@ __global__ void include_angle_quote(std::int32_t* x) {}
 #define D(name, T) __global__ void name(T* x) {}
 D(other, float) D(another, int)
 __global__ void two_macros(double* x) {}
+//! lt_name_const
+constexpr int N = 4; template <bool B> using D = double;
+__global__ void lt_name_const(D<(N < 5)>* x) {}
+//! gt_eq
+template <bool B> using D = double;
+__global__ void gt_eq(D<(3 >= 2)>* x, D<3 <= 2> y, D<(1>0)>z) {}
+//! char_in_tmpl
+template <char C> using D = double; __global__ void char_in_tmpl(D<'>'>* x, D<','> y, D<'\''> z) {}
+//! brace_in_tmpl
+template <int C> using D = double; struct P { int a; constexpr operator int() const { return a; } }; __global__ void brace_in_tmpl(D<int{3}>* x, D<P{1}> y) {}
+//! lambda_default
+__global__ void lambda_default(double* x, int n = [] { return 3; }(), bool b = []() -> bool { return 1 < 2; }()) {}
+//! default_str
+constexpr int len(const char* s) { return s[0]; }
+__global__ void default_str(double* x, int n = len("a,b)("), char c = ',', int m = len(R"x(,)))x")) {}
+//! default_tern
+__global__ void default_tern(int a = 1 < 2 ? 3 : 4, int b = (1 > 2, 5), double* p = nullptr, int c = 1 << 3, int d = 256 >> 2) {}
+//! default_tmpl
+template <class A, class B> constexpr int f() { return 1; } __global__ void default_tmpl(int a = f<int, double>(), int b = f<int, Array1D<int>>() + 1, int c = 2) {}
+//! default_sizeof
+__global__ void default_sizeof(int a = sizeof(complex<float>), int b = sizeof(int[3]), int c = alignof(double), int d = int(3.5), int e = (int)2.5f) {}
+//! default_brace
+__global__ void default_brace(int a = {}, double b = {2.0}, int c = int()) {}
+//! default_and_lt2
+constexpr int N = 3; __global__ void default_and_lt2(bool a = N < 4, bool c = N > 4) {}
+//! typedef_arr
+typedef double V3[3]; typedef V3 M[2]; __global__ void typedef_arr(V3 a, const V3 b) {}
+//! const_ptr_typedef
+typedef double* P; using CP = const P; template <class T> using C = const T; __global__ void const_ptr_typedef(const P a, CP b, C<P> c, C<double>* d, const C<int> e) {}
+//! enum_big
+enum L { BIG = 1ull << 40 }; enum U { UU = 0xffffffff }; enum M { MM = -1, NN = 0x7fffffff }; __global__ void enum_big(L l, U u, M m) {}
+//! enum_in_ns
+namespace a { enum E : long { x }; } using a::E; __global__ void enum_in_ns(E e, a::E f, enum a::E g) {}
+//! enum_fwd
+enum E : char; __global__ void enum_fwd(E e); enum E : char { A }; __global__ void enum_fwd(E e) {}
+//! using_ns_nested
+namespace a { namespace b { using T = float; } using namespace b; } using namespace a; __global__ void using_ns_nested(T* x, a::b::T y) {}
+//! hide_std
+namespace n { typedef float int32_t; __global__ void hide_std(int32_t* x, ::int32_t y, std::int32_t z) {} } using n::hide_std;
+//! param_named_like_type
+typedef float T; __global__ void param_named_like_type(T* T_, double half_) {}
+//! kw_like_names
+__global__ void kw_like_names(double* global__, int restrict_, float constx, double volatile_) {}
+//! template_int_types <5>
+template <long long N, unsigned M = 3u, char C = 'a', bool B = true> __global__ void template_int_types(double x[N + M], int y[B ? 2 : 1]) {}
+//! template_dep_default <float>
+template <class T, class U = const T*, int N = sizeof(T)> __global__ void template_dep_default(U x, T y, double z[N]) {}
+//! template_neg <-1>
+template <int N> __global__ void template_neg(double x[N + 3]) {}
+//! template_const_arg <const double>
+template <class T> __global__ void template_const_arg(T x, T* y, const T* z) {}
+//! template_ptr_arg <double*>
+template <class T> __global__ void template_ptr_arg(T x, const T y) {}
+//! template_ptr_arg2 <const double*>
+template <class T> __global__ void template_ptr_arg2(T x, const T y) {}
+//! template_view_arg <Array2D<const double>>
+template <class V> __global__ void template_view_arg(V x, const V y) {}
+//! template_spec_first <double>
+template <class T> __global__ void template_spec_first(T* x);
+template <> __global__ void template_spec_first<float>(float* x) {}
+template <class T> __global__ void template_spec_first(T* x) {}
+//! template_unnamed <int>
+template <typename, int = 3, class T = double> __global__ void template_unnamed(T* x) {}
+//! static_member
+struct S { static constexpr int N = 3; typedef int T; enum { M = 4 }; }; __global__ void static_member(double x[S::N], int y[S::M]) {}
+//! extern_c_def
+extern "C" { typedef double T; enum { N = 2 }; }
+extern "C" __global__ void extern_c_def(T x[N]) {}
+//! extern_c_single_td
+extern "C" typedef double T;
+__global__ void extern_c_single_td(T* x) {}
+//! constexpr_expr
+constexpr int A = 2, B = 3; static const int C = A * B; const unsigned D{4}; inline constexpr auto E = 5; __global__ void constexpr_expr(double x[A + B], int y[C], float z[D], char w[E]) {}
+//! class_tmpl_with_kernel_word
+template <class T> struct S { void class_tmpl_with_kernel_word(int a); static void f() { kernel_(1); } static void kernel_(int); }; __global__ void class_tmpl_with_kernel_word(double* x) {}
+//! var_named
+namespace q { int var_named = 3; } __global__ void var_named(double* x) {}
+//! attr_before_tmpl <double>
+template <class T> [[gnu::noinline]] __global__ __attribute__((unused)) void attr_before_tmpl(T* x) {}
+//! explicit_parens_macro
+#define P(x) (x)
+__global__ void explicit_parens_macro(double* x, int n = P(3), int m = P((1, 2))) {}
+//! macro_shadow_fn
+#define kernel_name macro_shadow_fn
+#define F(x) x
+__global__ void kernel_name(double* x, int y);
+//! macro_str_arg
+#define S(x) #x
+const char* a = S(it is "quoted ( "); __global__ void macro_str_arg(double* x) {}
+//! macro_multi_line_call
+#define DECL(a, b) a b
+DECL(int,
+  global_var);
+__global__ void macro_multi_line_call(double* x) {}
+//! macro_in_bounds
+#define B(n) (n)
+__global__ void __launch_bounds__(B(64), 2) macro_in_bounds(double* x) {}
+//! cond_in_params
+#define A 1
+__global__ void cond_in_params(double* x
+#if A
+, int n
+#else
+, float n
+#endif
+) {}
+//! cond_unbalanced
+#define A 1
+#if A
+namespace n {
+#endif
+__global__ void cond_unbalanced(double* x) {}
+#if A
+}
+using n::cond_unbalanced;
+#endif
+//! cond_has_attr
+#if defined(__has_cpp_attribute) && 0
+#if __has_cpp_attribute(nodiscard)
+#endif
+#endif
+__global__ void cond_has_attr(double* x) {}
+//! cond_big
+#if 0xFFFFFFFFFFFFFFFF == 18446744073709551615u && 9223372036854775807 + 0 > 0
+__global__ void cond_big(double* x) {}
+#else
+__global__ void cond_big(int x) {}
+#endif
+//! cond_comma_paren
+#if (2 || 1 / 0) && !(0 && 1 / 0)
+__global__ void cond_comma_paren(double* x) {}
+#endif
+//! undef_unknown
+#undef NOPE
+#ifdef NOPE
+__global__ void undef_unknown(int x) {}
+#else
+__global__ void undef_unknown(double* x) {}
+#endif
+//! else_if_chain
+#define V 3
+#if V == 1
+#elif V == 2
+#elif V == 3
+__global__ void else_if_chain(double* x) {}
+#elif V == 3
+__global__ void else_if_chain(int x) {}
+#else
+#endif
+//! skipped_nested_else
+#if 0
+#if 1
+#else
+#endif
+#elif 1
+__global__ void skipped_nested_else(double* x) {}
+#endif
+//! str_cont
+const char* a = "x\
+/* y"; __global__ void str_cont(double* x) {} // */
+//! wide_strs
+auto a = L"\"("; auto b = u"\\"; auto c = U"//"; auto d = u8"/*"; auto e = LR"(")"; __global__ void wide_strs(double* x) {}
+//! adjacent_r
+const char* a = "a" R"(b")" "c"; int R = 1; __global__ void adjacent_r(double* x) {}
+//! udl_sep
+constexpr int operator""_q(char c) { return c; } int a = '('_q; constexpr int operator""_s(const char*, unsigned long) { return 1; } int b = "("_s; __global__ void udl_sep(double* x) {}
+//! num_weird
+double a = .5e-3, b = 1.e+5, c = 0x1.8p-3, d = 1'0.5'0e1'0; float e = 1.f; auto f = 1ULL; __global__ void num_weird(double* x) {}
+//! op_overload
+struct V { double x; }; __device__ V operator+(V a, V b); __device__ bool operator<(V, V); __device__ V& operator<<=(V&, int); template <class T> __device__ bool operator>(T a, V b); __global__ void op_overload(double* x) {}
+//! op_lt_template
+template <class T> struct W { bool operator<(const W<T>& o) const { return true; } bool operator>(W) const; operator T() const; T operator()(int) const; W<T>* operator->(); }; __global__ void op_lt_template(double* x) {}
+//! deduction_guide
+template <class T> struct W { W(T); }; template <class T> W(T) -> W<T>; __global__ void deduction_guide(double* x) {}
+//! var_template
+template <class T> constexpr T pi = T(3.14); template <> constexpr int pi<int> = 3; __global__ void var_template(double x[pi<int>]) {}
+//! concept_and <double>
+template <class T> concept A = true; template <class T> concept B = requires(T t) { { t + t }; requires sizeof(T) > 2; }; template <class T> requires A<T> && B<T> || (sizeof(T) == 1) __global__ void concept_and(T* x) {}
+//! concept_not <double>
+template <class T> concept A = true; template <class T> requires (!A<T> || A<T>) and A<T> void f(); template <A T> requires std::is_same<T, double>::value __global__ void concept_not(T* x) {}
+//! nodiscard_struct
+struct [[nodiscard]] S { int a; }; class alignas(16) C; enum class [[nodiscard]] E { a }; __global__ void nodiscard_struct(E e, double* x) {}
+//! union_anon
+union { int a; float b; } u; static union { int c; }; struct { int d; } s; __global__ void union_anon(double* x) {}
