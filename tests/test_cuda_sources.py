@@ -1,6 +1,7 @@
 """Every CUDA source of the packages, examples, tests and benchmarks is code for real devices; NVRTC compiles it.
 
-Templates are compiled where their own tests name the instances.
+Templates are compiled where their own tests name the instances. Constants that are not code by themselves are listed in
+`NOT_ALONE`, with the reason.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ FOLDERS = ("packages", "docs", "tests", "benchmarks")
 
 NOT_ALONE = {
     "tests/cunumpy-cuda/signatures/kernels.cu": "reads signatures that no kernel can have, too",
+    "tests/cunumpy-kernels/test_catalog.py": "needs a macro that the test gives",
     "tests/cuda_signatures.py": "is for a C++ compiler",
     "tests/host_raw_module.py": "is for a C++ compiler",
     "tests/standin/test_device_code.py": "includes headers that the test writes",
