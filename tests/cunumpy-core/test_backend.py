@@ -318,6 +318,11 @@ class TestArrayBackend:
         ArrayBackend(verbose=True)
         assert capsys.readouterr().out == "CuNumpy uses the numpy backend.\n"
 
+    def test_conversion_that_programs_import_from_here(self):
+        from cunumpy.xp import to_numpy
+
+        assert to_numpy is xp.to_numpy
+
 
 def test_default_float_dtype():
     assert xp.default_float_dtype() is np.float64

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cunumpy import _backend
+from cunumpy._conversion import to_numpy as to_numpy  # programs written for older releases import it from here
 from cunumpy._namespaces import namespace
 
 if TYPE_CHECKING:
