@@ -10,6 +10,10 @@ rate.
     uv run docs/examples/landau_damping.py --backend cupy --markers 100_000_000
     uv run docs/examples/landau_damping.py --wave-number 0.4 --steps 400 --plot landau.png
 
+Its two loops over all markers are kernels, each in a folder of ``landau_kernels`` with a version for the GPU beside
+those for the CPU; ``landau_kernels/__init__.py`` says how a program is ported so. Everything else is array operations,
+on NumPy and CuPy alike.
+
 Units: time in inverse plasma frequencies, length in Debye lengths, velocity in thermal velocities; but positions of
 markers are fractions of the box, and in the time loop their velocities are fractions of the box per step, because that
 saves passes over the markers. The exit status is 0 after a measurement, 1 if the field allowed none, and 2 for bad
@@ -37,6 +41,14 @@ from scipy.special import wofz
 
 import cunumpy as xp
 from cunumpy.errors import BackendUnavailableError
+
+#: A kernel of each folder. On the CPU it runs what Pyccel compiles, where Pyccel is installed, else the NumPy version.
+KERNELS = xp.kernels.KernelCatalog.from_package(
+    "landau_kernels",
+    compile_host=xp.kernels.PyccelCache("landau-damping"),
+    outputs="annotations",
+    dispatch="arrays",
+)
 
 
 @dataclass(frozen=True)
@@ -120,33 +132,17 @@ def load_markers(setup: Setup) -> tuple[xp.Array, xp.Array]:
     target = phase.copy()
     for _ in range(6):
         phase -= (phase + amplitude * xp.sin(phase) - target) / (1 + amplitude * xp.cos(phase))
-    return wrap(phase / (2 * math.pi)), velocities
+    positions = phase / (2 * math.pi)
+    positions -= xp.floor(positions)  # the upper end may be met by rounding
+    return positions, velocities
 
 
-def wrap(positions: xp.Array, scratch: xp.Array | None = None) -> xp.Array:
-    """Move positions back into the periodic box, in place (the upper end may be met by rounding)."""
-    positions -= xp.floor(positions, out=scratch)
-    return positions
-
-
-def locate(positions: xp.Array, cells: int, out: tuple[xp.Array, xp.Array] | None = None) -> tuple[xp.Array, xp.Array]:
-    """The cell of each marker, int32, and how far into the cell it is, from 0 to 1."""
-    cell, fraction = out or (xp.empty(positions.shape, dtype=xp.int32), xp.empty(positions.shape))
-    xp.multiply(positions, cells, out=fraction)
-    cell[:] = fraction  # cut to whole numbers
-    xp.minimum(cell, cells - 1, out=cell)
-    fraction -= cell
-    return cell, fraction
-
-
-def deposit(plan: xp.algorithms.SegmentPlan, fraction: xp.Array) -> xp.Array:
-    """Density of the markers on the grid points, with mean 1, by linear weighting; the plan knows their cells.
-
-    A marker gives ``1 - fraction`` to the grid point at the left of its cell and ``fraction`` to the one at the right.
-    """
-    right = plan.sum(fraction)
-    left = plan.count() - right
-    return (left + xp.roll(right, 1)) * (plan.n_segments / fraction.size)
+def deposit(positions: xp.Array, cells: int) -> xp.Array:
+    """Density of the markers on the grid points, with mean 1, by linear weighting."""
+    density = xp.get_array_module(positions).zeros(cells)
+    KERNELS["deposit"](positions, density)
+    density *= cells / positions.size
+    return density
 
 
 def solve_poisson(charge: xp.Array, length: float) -> tuple[xp.Array, xp.Array]:
@@ -159,31 +155,17 @@ def solve_poisson(charge: xp.Array, length: float) -> tuple[xp.Array, xp.Array]:
     return xp.fft.irfft(cells * coefficients, cells), coefficients
 
 
-def gather(
-    field: xp.Array, plan: xp.algorithms.SegmentPlan, fraction: xp.Array, out: xp.Array | None = None
-) -> xp.Array:
-    """The field at the markers, by the weighting of `deposit`: a marker exerts no force on itself.
-
-    ``fraction`` is used up, so that no other memory is needed.
-    """
-    at_markers = plan.gather(xp.roll(field, -1) - field, out=out)
-    at_markers *= fraction
-    at_markers += plan.gather(field, out=fraction)
-    return at_markers
-
-
-def push(positions: xp.Array, velocities: xp.Array, kick: xp.Array) -> None:
-    """Advance the velocities by the kick, then the positions by one step, in place; ``kick`` is used up."""
-    velocities += kick
-    positions += velocities
-    wrap(positions, scratch=kick)
+def sort_by_cell(positions: xp.Array, velocities: xp.Array, cells: int) -> tuple[xp.Array, xp.Array]:
+    """Positions and velocities in the order of the cells, so that neighbours in memory meet the same grid points."""
+    cell = (positions * cells).astype(xp.int32)
+    xp.minimum(cell, cells - 1, out=cell)
+    _, _, positions, velocities = xp.algorithms.sort_by_cell(cell, cells, positions, velocities, check=False)
+    return positions, velocities
 
 
 def simulate(setup: Setup, progress: Iterable[int] | None = None) -> History:
     """Run the plasma from its start; ``progress`` gives the numbers of the steps and may show them."""
     positions, velocities = load_markers(setup)
-    cell = xp.empty(setup.markers, dtype=xp.int32)
-    fraction, kick = xp.empty(setup.markers), xp.empty(setup.markers)
     energy = xp.zeros(setup.steps)
     wave = xp.zeros(setup.steps, dtype=xp.complex128)
     cell_length = setup.length / setup.cells
@@ -194,21 +176,15 @@ def simulate(setup: Setup, progress: Iterable[int] | None = None) -> History:
     with xp.profiling.count_transfers() as counter:
         for step in range(setup.steps) if progress is None else progress:
             if setup.sort_every and step % setup.sort_every == setup.sort_every - 1:
-                locate(positions, setup.cells, out=(cell, fraction))
-                _, _, positions, velocities = xp.algorithms.sort_by_cell(
-                    cell, setup.cells, positions, velocities, check=False
-                )
-            locate(positions, setup.cells, out=(cell, fraction))
-            plan = xp.algorithms.SegmentPlan(cell, setup.cells, check=False)
-            charge = 1 - deposit(plan, fraction)
+                positions, velocities = sort_by_cell(positions, velocities, setup.cells)
+            charge = 1 - deposit(positions, setup.cells)
             field, coefficients = solve_poisson(charge, setup.length)
             energy[step] = cell_length / 2 * xp.sum(field * field)
             wave[step] = coefficients[1]
 
             # Leapfrog: the velocities are half a step behind the positions, from the first kick on.
             time_since = setup.dt if step else setup.dt / 2
-            gather(-time_since * setup.dt / setup.length * field, plan, fraction, out=kick)
-            push(positions, velocities, kick)
+            KERNELS["push"](positions, velocities, -time_since * setup.dt / setup.length * field)
     xp.synchronize()
     seconds = time.perf_counter() - started
 
@@ -379,6 +355,19 @@ def plot_path(text: str) -> Path:
     return path
 
 
+def host_implementations() -> list[str]:
+    """The names of what the kernels have for the CPU, the fastest first."""
+    return [name for name in KERNELS["push"].implementations if name != "cuda"]
+
+
+def choose_kernels(name: str) -> None:
+    """Let the kernels run on the CPU as ``--kernels`` says; LookupError, with the reason, where that can't be."""
+    xp.kernels.set_host_kernel_implementation(None if name == "auto" else name)
+    if name != "auto":
+        for kernel in KERNELS.values():
+            kernel.host_kernel.kernel.get(name)
+
+
 def parse_options(arguments: Sequence[str] | None = None) -> tuple[Setup, Path | None]:
     """Read and check the options, and select the backend; leave with one line and status 2 if one is bad."""
     default = Setup()
@@ -404,9 +393,15 @@ def parse_options(arguments: Sequence[str] | None = None) -> tuple[Setup, Path |
     add("--loading", choices=("quiet", "random"), default=default.loading, help="how the markers are placed")
     add("--seed", type=whole_number(0), default=default.seed, help="of the random loading")
     add("--sort-every", type=whole_number(0), default=default.sort_every, help="steps between sorts by cell; 0: never")
+    add(
+        "--kernels",
+        choices=("auto", *host_implementations()),
+        default="auto",
+        help="how the kernels run on the CPU; auto: the first of these that can",
+    )
     add("--plot", type=plot_path, metavar="FILE", help="write a plot of the field energy")
     options = vars(parser.parse_args(arguments))
-    plot, backend = options.pop("plot"), options.pop("backend")
+    plot, backend, kernels = options.pop("plot"), options.pop("backend"), options.pop("kernels")
     setup = Setup(**options)
     if setup.markers < setup.cells:
         parser.error(f"argument --markers: {setup.markers} is less than the number of cells, {setup.cells}")
@@ -414,6 +409,10 @@ def parse_options(arguments: Sequence[str] | None = None) -> tuple[Setup, Path |
         xp.set_backend(backend, strict=True)
     except BackendUnavailableError as error:
         parser.error(f"argument --backend: {' '.join(str(error).split())}")
+    try:
+        choose_kernels(kernels)
+    except LookupError as error:
+        parser.error(f"argument --kernels: {' '.join(str(error).split())}")
     return setup, plot
 
 
@@ -432,7 +431,7 @@ def report(setup: Setup, history: History, fit: Fit | str, theory: complex) -> s
     lines = [
         f"Landau damping, k = {setup.wave_number:g}, amplitude {setup.amplitude:g}, {setup.loading} loading",
         f"{setup.markers:,} markers, {setup.cells} cells, {setup.steps} steps of {setup.dt:g},"
-        f" backend {xp.get_backend()}",
+        f" backend {xp.get_backend()}, kernels by {KERNELS['push'].selected(device=xp.get_backend() == 'cupy')}",
         "",
         f"{'':14}{'measured':>20}{'linear theory':>16}{'difference':>13}",
     ]

@@ -9,24 +9,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import landau_damping as landau
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+import cunumpy as xp
+
 PROGRAM = Path(__file__).parents[2] / "docs" / "examples" / "landau_damping.py"
-
-
-def load_program():
-    spec = importlib.util.spec_from_file_location("landau_damping", PROGRAM)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-landau = load_program()
 
 
 def linear_field(wave_number, times):
@@ -92,14 +84,9 @@ def test_root_is_one_curve_over_all_wave_numbers_that_are_accepted(wave_number):
 # ------------------------------------------------------------------------------------------------ the parts
 
 
-def locate(positions, cells):
-    cell, fraction = landau.locate(positions, cells)
-    return landau.xp.algorithms.SegmentPlan(cell, cells), fraction
-
-
 @given(st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=30), st.integers(8, 40))
 def test_deposited_charge_is_that_of_the_markers(positions, cells):
-    density = landau.deposit(*locate(np.array(positions), cells))
+    density = landau.deposit(np.array(positions), cells)
     assert density.shape == (cells,)
     assert (density >= 0).all()
     assert density.mean() == pytest.approx(1)
@@ -107,18 +94,6 @@ def test_deposited_charge_is_that_of_the_markers(positions, cells):
     dipole = np.mean(density * np.exp(2j * np.pi * np.arange(cells) / cells))
     exact = np.mean(np.exp(2j * np.pi * np.array(positions)))
     assert abs(dipole - exact) <= (2 * np.pi / cells) ** 2 / 8 + 1e-12
-
-
-def test_marker_is_shared_by_the_grid_points_beside_it():
-    assert landau.deposit(*locate(np.array([2.25 / 8]), 8)).tolist() == [0, 0, 6, 2, 0, 0, 0, 0]
-
-
-def test_marker_at_the_upper_end_belongs_to_the_first_grid_point():
-    position = landau.wrap(np.array([-1e-30]))
-    assert position[0] == 1.0  # rounded up to the end
-    plan, fraction = locate(position, 8)
-    assert landau.deposit(plan, fraction).tolist() == [8, 0, 0, 0, 0, 0, 0, 0]
-    assert landau.gather(np.arange(8.0), plan, fraction).tolist() == [0]
 
 
 @pytest.mark.parametrize("cells", [32, 33])
@@ -131,20 +106,6 @@ def test_field_is_the_integral_of_the_charge(cells):
     np.testing.assert_allclose(coefficients[1], -0.5j / k, atol=1e-13)
 
 
-def test_gather_interpolates_linearly_and_periodically():
-    rng = np.random.default_rng(3)
-    field, positions = rng.normal(size=16), rng.uniform(0, 1, 100)
-    at_markers = landau.gather(field, *locate(positions, 16))
-    np.testing.assert_allclose(at_markers, np.interp(positions, np.arange(16) / 16, field, period=1), atol=1e-14)
-
-
-def test_push_moves_by_the_new_velocities_and_keeps_the_markers_in_the_box():
-    positions, velocities = np.array([0.125, 0.9375]), np.array([-0.375, 0.25])
-    landau.push(positions, velocities, np.array([0.0625, 0.125]))
-    assert velocities.tolist() == [-0.3125, 0.375]
-    assert positions.tolist() == [0.8125, 0.3125]
-
-
 def test_leapfrog_conserves_momentum_and_energy():
     setup = landau.Setup(markers=20_000, amplitude=0.2, cells=64, dt=0.05)
     positions, velocities = landau.load_markers(setup)
@@ -154,14 +115,14 @@ def test_leapfrog_conserves_momentum_and_energy():
     velocities /= step_length
     fields, kinetic = [], []
     for step in range(100):
-        plan, fraction = locate(positions, setup.cells)
-        field, _ = landau.solve_poisson(1 - landau.deposit(plan, fraction), setup.length)
-        force = -landau.gather(field, plan, fraction)
+        field, _ = landau.solve_poisson(1 - landau.deposit(positions, setup.cells), setup.length)
+        kick = -setup.dt / step_length * field
         if step:  # velocities at the time of the positions
-            kinetic.append(weight / 2 * np.sum((velocities * step_length + setup.dt / 2 * force) ** 2))
+            now = velocities.copy()
+            landau.KERNELS["push"](positions.copy(), now, kick / 2)
+            kinetic.append(weight / 2 * np.sum((now * step_length) ** 2))
             fields.append(setup.length / setup.cells / 2 * np.sum(field**2))
-        kick = setup.dt if step else setup.dt / 2
-        landau.push(positions, velocities, kick / step_length * force)
+        landau.KERNELS["push"](positions, velocities, kick if step else kick / 2)
     assert velocities.sum() * step_length == pytest.approx(momentum, abs=1e-9 * setup.markers)
     assert max(fields) - min(fields) > 0.4  # energy that went to and fro
     assert np.ptp(np.add(fields, kinetic)) < 0.01
@@ -296,17 +257,17 @@ def run_program(*options, **environment):
 
 
 def without_time(output):
-    return re.sub(r"(?m)^time .*$", "time", output).replace("backend cupy", "backend numpy")
+    return re.sub(r"(?m)^time .*$|backend .*$", "", output)
 
 
 OPTIONS = ("--markers", "60_000", "--steps", "160", "--cells", "64")
 
 
 def test_program_prints_its_result():
-    plain = run_program(*OPTIONS)
+    plain = run_program(*OPTIONS, "--kernels", "numpy")
     assert plain.returncode == 0, plain.stderr
     assert plain.stderr == ""
-    assert "60,000 markers, 64 cells, 160 steps of 0.1, backend numpy" in plain.stdout
+    assert "60,000 markers, 64 cells, 160 steps of 0.1, backend numpy, kernels by numpy" in plain.stdout
     rows = dict(re.findall(r"(?m)^(frequency|damping rate) +(.*)$", plain.stdout))
     measured, theory = (float(rows["damping rate"].split()[i]) for i in (0, 3))
     assert theory == -0.1534
@@ -322,7 +283,7 @@ def test_program_prints_its_result():
     "test compiles."
 )
 def test_program_prints_the_same_on_the_cupy_stand_in():
-    plain = run_program(*OPTIONS)
+    plain = run_program(*OPTIONS, "--kernels", "numpy")
     stand_in = run_program(*OPTIONS, "--backend", "cupy", CUNUMPY_FAKE_CUPY="1")
     assert stand_in.returncode == 0, stand_in.stderr
     assert "backend cupy" in stand_in.stdout
@@ -386,12 +347,24 @@ def refused(capsys, *options):
         ("--amplitude", "-0.01", "-0.01 is out of range"),
         ("--amplitude", "nan", "nan is out of range"),
         ("--loading", "noisy", "invalid choice: 'noisy'"),
+        ("--kernels", "fast", "invalid choice: 'fast'"),
+        ("--kernels", "cuda", "invalid choice: 'cuda'"),
     ],
 )
 def test_bad_value_ends_in_one_line_before_the_run(capsys, option, value, reason):
     message = refused(capsys, option, value)
     assert f"argument {option}: " in message
     assert reason in message
+
+
+@pytest.mark.usefixtures("no_run")
+def test_kernels_that_can_not_be_loaded_end_in_one_line_before_the_run(capsys, monkeypatch):
+    def fail(kernel, name):
+        raise LookupError(f"{name!r} could not be loaded:\nno compiler")
+
+    monkeypatch.setattr(xp.kernels.HostImplementations, "get", fail)
+    with xp.kernels.use_host_kernel_implementation(None):
+        assert "argument --kernels: 'pyccel' could not be loaded: no compiler" in refused(capsys, "--kernels", "pyccel")
 
 
 @pytest.mark.usefixtures("no_run")

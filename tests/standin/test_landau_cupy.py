@@ -1,29 +1,15 @@
 """docs/examples/landau_damping.py on the CuPy backend: the same plasma, and no transfer in its loop."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import landau_damping as landau
 import numpy as np
 import pytest
 
 import cunumpy as xp
 
-PROGRAM = Path(__file__).parents[2] / "docs" / "examples" / "landau_damping.py"
-
-
-@pytest.fixture(scope="module")
-def landau():
-    spec = importlib.util.spec_from_file_location("landau_damping", PROGRAM)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
 
 @pytest.mark.usefixtures("raw_modules")
 @pytest.mark.parametrize("loading", ["quiet", "random"])
-def test_the_plasma_is_the_same_on_both_backends(landau, loading):
+def test_the_plasma_is_the_same_on_both_backends(loading):
     setup = landau.Setup(markers=5000, steps=30, cells=32, loading=loading, sort_every=10)
     with xp.use_backend("numpy"):
         expected = landau.simulate(setup)
