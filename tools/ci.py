@@ -101,6 +101,14 @@ done
 """
 
 
+# Other people's programs on our packages, each release in an environment of its own.
+CLIENTS = """
+for version in 0.9.0 0.10.0; do
+    uv run --no-project --python 3.11 tests/clients/feectools_client.py "$version" "$SCRATCH/clients"
+done
+"""
+
+
 def groups(readme: str) -> list[Group]:
     """Give the table of groups; the first two are the README's own commands."""
     return [
@@ -119,14 +127,17 @@ def groups(readme: str) -> list[Group]:
         ),
         Group(
             "Pyccel",
-            f"{WHEELS} --with pyccel pytest tests/cunumpy-kernels/test_real_pyccel*.py",
+            f"{WHEELS} --with pyccel pytest tests/cunumpy-kernels/test_real_pyccel*.py "
+            "tests/examples/test_landau_kernels.py",
             distributions=("cunumpy-kernels",),
+            paths=("docs/examples/", "tests/examples/"),
         ),
         Group("native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest {NATIVE_TESTS}", NATIVE),
         # The packages are built as on a machine without a compiler; their tests need one.
         Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest {NATIVE_TESTS}", NATIVE),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
+        Group("clients", CLIENTS, ("cunumpy-kernels", "cunumpy-mpi"), ("tests/clients/",), minutes=25),
         *(
             Group(
                 f"Python {version}", f"{WHEELS} --python {{python}} pytest {INDEPENDENT}", ALL, EXAMPLES, python=version
