@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -63,11 +64,11 @@ def test_the_process_has_a_choice_and_blocks_restore_it(get, set_, use, names):
 
 
 @pytest.mark.parametrize(("get", "set_", "use", "names"), SETTINGS)
-@pytest.mark.parametrize("wrong", ["fortran", "", "Python", "CUDA", 3, True])
+@pytest.mark.parametrize("wrong", ["fortran", "", "Python", "CUDA", 3, True, ["cuda"]])
 def test_unknown_names_are_refused_and_change_nothing(get, set_, use, names, wrong):
     set_(names[0])
     for call in (set_, lambda name: use(name).__enter__()):
-        with pytest.raises(ValueError, match=f"must be '{names[0]}'.*got {wrong!r}"):
+        with pytest.raises(ValueError, match=f"must be '{names[0]}'.*got {re.escape(repr(wrong))}"):
             call(wrong)
         assert get() == names[0]
 
@@ -86,6 +87,34 @@ def test_it_decorates_functions():
 
     assert asked() == asked() == "numba"
     assert kernels.get_host_kernel_implementation() is None
+
+
+@pytest.mark.parametrize(("get", "set_", "use", "names"), SETTINGS)
+def test_it_decorates_generators_and_coroutines(get, set_, use, names):
+    """Their bodies run when the call of the function is over, and between their steps others do."""
+
+    @use(names[0])
+    def generator():
+        yield get()
+        yield get()
+
+    @use(names[0])
+    async def coroutine():
+        await asyncio.sleep(0)
+        return get()
+
+    @use(names[0])
+    async def asynchronous_generator():
+        yield get()
+
+    async def first():
+        return [(found, get()) async for found in asynchronous_generator()]
+
+    steps = generator()
+    assert (next(steps), get(), next(steps)) == (names[0], None, names[0])
+    assert asyncio.run(coroutine()) == names[0]
+    assert asyncio.run(first()) == [(names[0], None)]
+    assert get() is None
 
 
 def test_blocks_are_seen_by_their_own_thread_and_the_process_choice_by_all():

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cunumpy import _environment
 from cunumpy.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 # The names stand in the table of environment variables, which core has to know; they are in the order of preference.
 HOST_IMPLEMENTATIONS: tuple[str, ...] = _environment.VARIABLES["CUNUMPY_HOST_KERNEL_IMPLEMENTATION"].choices
@@ -52,22 +53,36 @@ class Setting:
         else:
             self.chosen.set(Request(name))
 
-    @contextmanager
-    def scope(self, name: str | None, function: str) -> Iterator[None]:
-        self.check(name, function)
-        before = self.chosen.get()
-        self.chosen.set(Request(name))
-        try:
-            yield
-        finally:
-            self.chosen.set(before)
-
     def check(self, name: str | None, function: str) -> None:
-        if name is not None and name not in self.names:
+        if name is not None and not (isinstance(name, str) and name in self.names):
             raise ArgumentError(
                 f"{function}: argument 'name' must be {' or '.join(map(repr, self.names))}, or None for no preference, "
                 f"got {name!r}."
             )
+
+
+class Scope:
+    """A block, or the calls of a function, in which another name is asked for."""
+
+    def __init__(self, setting: Setting, name: str | None, function: str) -> None:
+        self._setting, self._name, self._function = setting, name, function
+        self._before: list[Request] = []
+
+    def __repr__(self) -> str:
+        return f"{self._function}({self._name!r})"
+
+    def __enter__(self) -> None:
+        self._setting.check(self._name, self._function)
+        self._before.append(self._setting.chosen.get())
+        self._setting.chosen.set(Request(self._name))
+
+    def __exit__(self, *error: object) -> None:
+        self._setting.chosen.set(self._before.pop())
+
+    def __call__(self, function: F) -> F:
+        from cunumpy._scoped_calls import scoped
+
+        return scoped(function, lambda: Scope(self._setting, self._name, self._function))
 
 
 HOST = Setting("CUNUMPY_HOST_KERNEL_IMPLEMENTATION")
@@ -115,8 +130,7 @@ def get_host_kernel_implementation() -> str | None:
     return HOST.get()
 
 
-@contextmanager
-def use_host_kernel_implementation(name: str | None) -> Iterator[None]:
+def use_host_kernel_implementation(name: str | None) -> Scope:
     """Ask for an implementation of kernels on the host, for a block or for the calls of a function.
 
     Only the context (thread, asyncio task) that enters sees it. Blocks may be nested; leaving one restores what was
@@ -139,8 +153,7 @@ def use_host_kernel_implementation(name: str | None) -> Iterator[None]:
     ...     xp.kernels.get_host_kernel_implementation()
     'python'
     """
-    with HOST.scope(name, "use_host_kernel_implementation"):
-        yield
+    return Scope(HOST, name, "use_host_kernel_implementation")
 
 
 def set_device_kernel_implementation(name: str | None) -> None:
@@ -184,8 +197,7 @@ def get_device_kernel_implementation() -> str | None:
     return DEVICE.get()
 
 
-@contextmanager
-def use_device_kernel_implementation(name: str | None) -> Iterator[None]:
+def use_device_kernel_implementation(name: str | None) -> Scope:
     """Ask for an implementation of kernels on the device, for a block or for the calls of a function.
 
     Only the context (thread, asyncio task) that enters sees it. Blocks may be nested; leaving one restores what was
@@ -208,5 +220,4 @@ def use_device_kernel_implementation(name: str | None) -> Iterator[None]:
     ...     xp.kernels.get_device_kernel_implementation()
     'cuda'
     """
-    with DEVICE.scope(name, "use_device_kernel_implementation"):
-        yield
+    return Scope(DEVICE, name, "use_device_kernel_implementation")
