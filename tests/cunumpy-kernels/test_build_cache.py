@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from cunumpy.kernels import _build_cache
 from cunumpy.kernels._build_cache import (
     LIST_NAME,
     BuildCache,
+    _locked,
     build_hash,
     check_private,
     compiler_identity,
@@ -177,12 +179,12 @@ def test_discarded_builds_are_built_again(cache, root):
 
 @posix
 def test_folders_are_private(cache, root):
-    root.parent.mkdir()
     old = os.umask(0)
     try:
-        cache.get("key", Builder())
+        assert cache.get("key", Builder()) == cache.find("key") == root / "key"
     finally:
         os.umask(old)
+    assert root.parent.stat().st_mode & 0o022 == 0  # else others could put another folder in its place
     assert root.stat().st_mode & 0o777 == 0o700
     assert (root / "key").stat().st_mode & 0o777 == 0o700
 
@@ -517,3 +519,53 @@ def test_processors_are_told_by_their_features(monkeypatch):
         cpu_features.cache_clear()
     assert found[0] == found[1]
     assert len(set(found)) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_children_of_a_builder_do_not_hold_its_lock(cache, root):
+    """Not even one that lives on when the builder was killed."""
+    code = f"""
+import os, time
+from pathlib import Path
+from cunumpy.kernels._build_cache import BuildCache
+
+def build(staging):
+    child = os.fork()
+    if child == 0:
+        print(os.getpid(), flush=True)
+        time.sleep(60)
+    time.sleep(60)
+
+BuildCache(Path({str(root)!r}), remedy="").get("key", build)
+"""
+    builder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    child = int(builder.stdout.readline())
+    try:
+        builder.kill()
+        builder.wait()
+        done = threading.Event()
+        thread = threading.Thread(target=lambda: (cache.get("key", Builder()), done.set()), daemon=True)
+        thread.start()
+        assert done.wait(30)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        builder.stdout.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_children_that_leave_the_block_leave_the_lock_to_their_parent(tmp_path):
+    lock = tmp_path / ".lock-key"
+    child = None
+    with _locked(lock, "key") as held:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+            child = os.fork()
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+            assert lock.exists()
+            with pytest.raises(BlockingIOError), _locked(lock, "key", wait=False):
+                pass
+    if not child:
+        os._exit(0)
+    assert held
+    assert not lock.exists()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
+import re
+import signal
 import threading
 import types
 import warnings
@@ -247,6 +250,50 @@ def test_a_module_that_lacks_the_function_after_compiling_counts_as_failed():
     kernel = CompiledHostKernel("math", "hypot", lambda module: types.SimpleNamespace(), fallback_hypot)
     assert kernel(1, 1) == -1.0
     assert isinstance(kernel.error, AttributeError)
+
+
+@pytest.mark.parametrize("wrong", [3, None])
+def test_what_can_not_be_called_counts_as_failed(wrong):
+    calls = []
+
+    def compiler(module):
+        calls.append(module)
+        return types.SimpleNamespace(hypot=wrong)
+
+    kernel = CompiledHostKernel("math", "hypot", compiler, fallback_hypot)
+    assert kernel(1, 1) == kernel(1, 1) == -1.0
+    assert len(calls) == 1
+    assert re.search("for 'hypot', which can't be called", str(kernel.error))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_that_is_forked_while_a_thread_loads_can_load_too():
+    loading, finish = threading.Event(), threading.Event()
+
+    def load():
+        loading.set()
+        assert finish.wait(30)
+        return math.hypot
+
+    implementations = HostImplementations("hypot", {"numpy": load, "python": lambda: math.hypot})
+    compiled = CompiledHostKernel("math", "hypot", lambda module: types.SimpleNamespace(hypot=load()))
+    for kernel in (implementations, compiled):
+        loading.clear()
+        finish.clear()
+        thread = threading.Thread(target=kernel, args=(3.0, 4.0))
+        thread.start()
+        assert loading.wait(30)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads, which is what is tried
+            child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # ends it, if it waits for the lock
+            finish.set()
+            os._exit(0 if kernel(3.0, 4.0) == 5.0 else 1)
+        _, status = os.waitpid(child, 0)
+        finish.set()
+        thread.join()
+        assert os.waitstatus_to_exitcode(status) == 0
 
 
 def test_compiling_is_tried_again_after_reset():

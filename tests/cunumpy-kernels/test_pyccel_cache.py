@@ -453,3 +453,23 @@ def test_python_m_cunumpy_cache_shows_and_clears_it(cache, write, pyccel, monkey
     assert thesis.exists()
     assert not path.exists()
     assert cache.compile(write(a_kernels=AXPY)) == path
+
+
+def test_without_a_folder_for_temporary_files_the_first_root_is_used(pyccel, write, monkeypatch):
+    def nowhere():
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
+    cache = PyccelCache("mine")
+    module = write(push="def push(): pass")
+    assert cache.compile(module).is_relative_to(cache.cache_root())
+    cache.compile(module)
+    assert len(pyccel.runs()) == 1
+
+
+def test_the_root_does_not_follow_the_working_directory(monkeypatch, tmp_path):
+    """Not with a relative HOME either: what is loaded must not depend on where a program is started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "relative")
+    monkeypatch.setenv("USERPROFILE", "relative")
+    assert PyccelCache("mine").cache_root() == tmp_path / "relative" / ".cache" / "mine" / "kernels"

@@ -214,7 +214,9 @@ def private_folder(path: Path) -> Path:
     OSError
         It can't be created.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    for above in reversed(path.parents):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(above, 0o755)  # not open to others, whatever the umask is
     with contextlib.suppress(FileExistsError):
         os.mkdir(path, 0o700)
     folder = check_private(path)
@@ -383,7 +385,7 @@ def _reason(root: Path, error: OSError) -> str:
 def _locked(path: Path, key: str, *, wait: bool = True) -> Iterator[bool]:
     """Hold a lock among processes and threads; yields False where the file system has none.
 
-    The system gives it back when its holder ends, however that happens.
+    The system gives it back when its holder ends, however that happens; children of the holder do not have it.
     """
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     while True:
@@ -397,14 +399,32 @@ def _locked(path: Path, key: str, *, wait: bool = True) -> Iterator[bool]:
         if current:
             break
         os.close(descriptor)  # its last holder removed it: others lock a new file of this name
+    _descriptors.add(descriptor)
     try:
         yield held
     finally:
-        if held:
-            with contextlib.suppress(OSError):  # Windows removes no open file
-                os.unlink(path)
-            _release(descriptor)
-        os.close(descriptor)
+        if descriptor in _descriptors:  # else this is a child of the process that holds the lock
+            _descriptors.remove(descriptor)
+            if held:
+                with contextlib.suppress(OSError):  # Windows removes no open file
+                    os.unlink(path)
+                _release(descriptor)
+            os.close(descriptor)
+
+
+_descriptors: set[int] = set()
+"""Of the files that are locked."""
+
+
+def _close_in_child() -> None:
+    """Close the files that the parent locked: as long as they are open, so long the locks last, if the parent dies."""
+    while _descriptors:
+        with contextlib.suppress(OSError):
+            os.close(_descriptors.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
 
 
 def _is_current(path: Path, descriptor: int) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from threading import RLock
 from types import ModuleType
 from typing import Any
 
 from cunumpy._call_sites import warn
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentTypeError, CuNumpyWarning
+from cunumpy.kernels._locks import new_lock
 from cunumpy.kernels._pickling import refuse_unimportable
 
 
@@ -73,7 +73,7 @@ class CompiledHostKernel:
         self._start()
 
     def _start(self) -> None:
-        self._lock = RLock()
+        self._lock = new_lock()
         self._compiled: Callable[..., Any] | None = None
         self._error: Exception | None = None
         self._warned = False
@@ -117,7 +117,12 @@ class CompiledHostKernel:
         with self._lock:
             if self._compiled is None and self._error is None:
                 try:
-                    self._compiled = getattr(self._compiler(self.module), self.__name__)
+                    compiled = getattr(self._compiler(self.module), self.__name__)
+                    if not callable(compiled):
+                        raise ArgumentTypeError(
+                            f"the compiled module has {describe(compiled)} for {self.__name__!r}, which can't be called"
+                        )
+                    self._compiled = compiled
                 except Exception as error:
                     self._error = error
             return self._compiled

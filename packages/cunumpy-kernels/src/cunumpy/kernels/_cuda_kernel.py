@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -31,6 +30,7 @@ from cunumpy.cuda._signatures import kernel_declaration, template_argument
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
 from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, device_limits
 from cunumpy.kernels._launch_shape import INFERENCES, Inference, block_of, check_grid, extents, grid_for
+from cunumpy.kernels._locks import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -158,7 +158,7 @@ class CudaKernel:
         """Make what is not pickled."""
         self._builds: dict[tuple[int, bool], Build] = {}
         self._generation = 0  # counts what is compiled, so that prepared launches see it
-        self._lock = RLock()
+        self._lock = new_lock()
         self._headers = HeaderHash(self._source, self._header_folders(), self._source_dir)
         self._plain_block = len(self._block) == 1 and (self._bound is None or self._block[0] <= self._bound)
         self._has_records = any(
@@ -205,7 +205,7 @@ class CudaKernel:
             Without `name`, a file name that does not end with `suffix`.
         """
         file = Path(path)
-        source = file.read_text(encoding="utf-8-sig")
+        source = _read(file, "CudaKernel.from_file")
         if name is None:
             if not suffix or not file.name.endswith(suffix) or file.name == suffix:
                 raise ArgumentError(
@@ -238,7 +238,7 @@ class CudaKernel:
             It has no kernel.
         """
         file = Path(path)
-        source = file.read_text(encoding="utf-8-sig")
+        source = _read(file, "CudaKernel.all_from_file")
         defines = _defines(_texts(kwargs.get("options", ()), "CudaKernel.all_from_file", "options"))
         names = cuda_kernel_names(source, defines=defines, filename=str(file))
         if not names:
@@ -1086,6 +1086,13 @@ class PreparedLaunch:
 
 
 # --- small helpers ----------------------------------------------------------------------------------------------------
+
+
+def _read(file: Path, function: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"{function}: {str(file)!r} is not encoded in UTF-8: {error}; save it so.") from error
 
 
 def _texts(values: Any, owner: str, argument: str) -> tuple[str, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from threading import RLock
 from typing import Any
 
 from cunumpy._call_sites import warn
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyWarning, MissingKernelError
+from cunumpy.kernels._locks import new_lock
 from cunumpy.kernels._pickling import refuse_unimportable
 from cunumpy.kernels._settings import HOST, HOST_IMPLEMENTATIONS
 
@@ -97,7 +97,7 @@ class HostImplementations:
         self.errors: dict[str, Exception] = {}
         self._loaded: dict[str, Callable[..., Any]] = {}
         self._default: str | None = None
-        self._lock = RLock()
+        self._lock = new_lock()
         # What runs for each request, None being no preference; looked up in each call.
         self.resolved: dict[str | None, Callable[..., Any]] = {}
 

@@ -123,7 +123,8 @@ class PyccelCache:
         """
         text = os.environ.get(self.cache_env, "").strip()
         try:
-            return Path(text).expanduser().absolute() if text else Path.home() / ".cache" / self.name / "kernels"
+            root = Path(text).expanduser() if text else Path.home() / ".cache" / self.name / "kernels"
+            return root.absolute()
         except RuntimeError:  # no home, or none of the user that `~user` names
             return self.fallback_root()
 
@@ -207,7 +208,11 @@ class PyccelCache:
     __call__ = compile
 
     def _roots(self) -> Iterator[Path]:
-        yield from dict.fromkeys((self.cache_root(), self.fallback_root()))
+        root = self.cache_root()
+        yield root
+        with contextlib.suppress(FileNotFoundError):  # there is no folder for temporary files
+            if self.fallback_root() != root:
+                yield self.fallback_root()
 
     def _plan(self, module: ModuleType, language: str | None) -> _Plan:
         language = self.language if language is None else _check_language(language)
@@ -345,7 +350,7 @@ def _compiler(language: str) -> list[str]:
     family = os.environ.get("PYCCEL_DEFAULT_COMPILER", "GNU")
     if family in _PROGRAMS:
         return [family, compiler_identity(_PROGRAMS[family][language])]
-    home = Path(os.environ.get("PYCCEL_CONFIG_HOME", Path.home() / ".pyccel"))
+    home = Path(os.environ.get("PYCCEL_CONFIG_HOME") or os.path.expanduser("~/.pyccel"))
     for path in (Path(family), home / family / "config.json"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             text = path.read_text(encoding="utf-8")

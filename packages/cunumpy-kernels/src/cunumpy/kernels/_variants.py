@@ -6,12 +6,12 @@ import contextvars
 import operator
 import os
 import sys
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.kernels._cuda_kernel import CudaKernel
+from cunumpy.kernels._locks import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -53,7 +53,7 @@ class CudaKernelVariants:
             )
         self._factory = factory
         self._kernels: dict[tuple[Hashable, ...], CudaKernel] = {}
-        self._lock = RLock()
+        self._lock = new_lock()
 
     def get(self, *key: Hashable) -> CudaKernel:
         """Return the kernel of a key, made by ``factory(*key)`` the first time.
@@ -128,7 +128,7 @@ class CudaKernelVariants:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = RLock()
+        self._lock = new_lock()
 
     def __repr__(self) -> str:
         return f"<CudaKernelVariants of {getattr(self._factory, '__name__', self._factory)!s}, {len(self)} made>"
