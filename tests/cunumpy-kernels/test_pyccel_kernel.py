@@ -78,6 +78,8 @@ def test_forced_conversion_without_cupy() -> None:
     [
         ("x", r"must be a sequence of positions and names, got 'x'; write \('x',\)"),
         (1, r"must be a sequence of positions and names, got 1; write \(1,\)"),
+        (b"x", r"must be a sequence of positions and names, got b'x'"),
+        (3.0, r"must be a sequence of positions and names, got 3.0"),
         ([True], "must hold positions .* got True of type bool"),
         ([np.int64(1)], r"must hold positions .* of type int64"),
         ([None], "must hold positions .* of type NoneType"),
@@ -135,9 +137,16 @@ def test_the_python_function_of_a_compiled_kernel_is_asked() -> None:
 def test_other_arguments_are_checked() -> None:
     with pytest.raises(ArgumentTypeError, match="argument 'kernel' must be the function to call, got 3"):
         PyccelKernel(3)  # type: ignore[arg-type]
-    for modules in ("package", [1], [""]):
+    for modules in ("package", [1], [""], 3):
         with pytest.raises(ArgumentTypeError, match="'object_modules' must be a sequence of module names"):
             PyccelKernel(axpy, object_modules=modules)
+    for names in ("axy", [1], 3):
+        with pytest.raises(ArgumentTypeError, match="'parameters' must be a sequence of names, or a function"):
+            PyccelKernel(axpy, parameters=names)
+    with pytest.raises(ArgumentTypeError, match="'is_array' must be a function of a value, or None, got int"):
+        PyccelKernel(axpy, is_array=3)
+    with pytest.raises(ArgumentTypeError, match="'use_cupy' must be True, False or None, got str"):
+        PyccelKernel(axpy, use_cupy="no")
 
 
 def test_outputs_from_annotations() -> None:

@@ -568,3 +568,113 @@ def test_foreign_device_arrays_are_converted(backend, monkeypatch) -> None:
     with pytest.raises(ArgumentError, match="is among the outputs, but it is read-only"):
         PyccelKernel(lambda a: None, outputs=[0])(foreign)
     assert PyccelKernel(lambda a: float(a.sum()), outputs=())(foreign) == 6.0
+
+
+# --- views of strided arrays, arrays that overlap themselves, and what does not end with the call ---------------------
+
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "contiguous": lambda base: base,
+    "transposed": lambda base: base.transpose(2, 0, 1),
+    "every other": lambda base: base[::2, :, ::2],
+    "reversed": lambda base: base[::-1, ::-1],
+    "block": lambda base: base[1:3, 1:, :2],
+    "strided and transposed": lambda base: base[:, ::2].transpose(1, 2, 0),
+    "one row": lambda base: base[1, :, 1],
+    "axes of length one": lambda base: base[:, :1, 1:2],
+}
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "slice": lambda x: x[1:],
+    "reversed": lambda x: x[::-1],
+    "element": lambda x: x[1:2],
+    "transposed": lambda x: x.T,
+    "new axis": lambda x: x[None, ..., None],
+    "diagonal": lambda x: np.einsum("iij->ji", x[:2, :2]) if x.ndim == 3 and min(x.shape) > 1 else x,
+    "rows": lambda x: x.reshape(x.shape[0], -1)[::2] if x.flags.c_contiguous else x[::2],
+    "imaginary part": lambda x: x.imag,
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("way", VIEWS)
+def test_returned_views_are_views_of_the_callers_array(backend, part: str, way: str) -> None:
+    values = np.arange(60.0).reshape(4, 3, 5) * (1 + 2j)
+    base = cupy.asarray(values)
+    expected = VIEWS[way](PARTS[part](values))
+    if not np.shares_memory(expected, values) or (way == "rows" and not PARTS[part](values).flags.c_contiguous):
+        expected = None  # NumPy makes a copy there
+    result = PyccelKernel(VIEWS[way])(PARTS[part](base))
+    if expected is None:
+        return
+    np.testing.assert_array_equal(result.get(), expected)
+    result[...] = -7.0
+    expected[...] = -7.0
+    np.testing.assert_array_equal(base.get(), values)
+
+
+def test_views_that_strides_can_not_tell_are_arrays_of_their_own(backend) -> None:
+    base = cupy.asarray(np.arange(12.0).reshape(3, 4))
+    part = base[:, :2]
+    for view in (lambda x: x.reshape(-1)[1:], lambda x: x.view(np.complex128)):
+        result = PyccelKernel(view)(part)
+        np.testing.assert_array_equal(result.get(), view(np.ascontiguousarray(part.get())))
+        result[...] = -1.0
+    np.testing.assert_array_equal(base.get(), np.arange(12.0).reshape(3, 4))
+
+
+def overlapping(base: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    return cupy.ndarray(shape, base.dtype, base.data, strides)
+
+
+@pytest.mark.parametrize(("shape", "strides"), [((3, 3), (8, 8)), ((4,), (0,)), ((2, 3), (16, 8)), ((2, 2), (12, 8))])
+def test_arrays_with_elements_that_share_memory_can_be_read_and_not_written(backend, shape, strides) -> None:
+    base = cupy.asarray(np.arange(8.0))
+    window = overlapping(base, shape, strides)
+    assert PyccelKernel(lambda x: float(x.sum()))(window) == float(window.get().sum())
+    assert PyccelKernel(lambda x: x)(window) is window
+
+    def write(x):
+        x.flat[1] = -1.0
+
+    with pytest.raises(ArgumentError, match="write: has written to a device array with elements that share memory"):
+        PyccelKernel(write)(window)
+    with pytest.raises(ArgumentError, match="is among the outputs, but elements of it share memory"):
+        PyccelKernel(lambda x: pytest.fail("it was called"), outputs=["x"])(window)
+    assert base.get().tolist() == list(range(8))
+
+
+def test_arguments_that_change_their_shape_or_dtype_change_nothing(backend) -> None:
+    def reshape(y, x):
+        y += 1.0
+        x.shape = (2, 1)
+
+    def reinterpret(y, x):
+        y += 1.0
+        x.dtype = np.int64
+
+    for function in (reshape, reinterpret):
+        x, y = device(1.0, 2.0), device(1.0, 2.0)
+        with pytest.raises(ArgumentError, match=rf"{function.__name__}: has made its argument .* in place"):
+            PyccelKernel(function)(y, x)
+        assert y.get().tolist() == x.get().tolist() == [1.0, 2.0]
+        PyccelKernel(function, outputs=["y"])(y, x)
+        assert y.get().tolist() == [2.0, 3.0]
+
+
+def test_functions_whose_body_runs_later_are_refused(backend) -> None:
+    x = device(1.0)
+
+    def generator(x):
+        x += 1.0
+        yield
+
+    async def coroutine(x):
+        x += 1.0
+
+    async def asynchronous_generator(x):
+        x += 1.0
+        yield
+
+    for function in (generator, coroutine, asynchronous_generator):
+        with pytest.raises(ArgumentTypeError, match=rf"'{function.__name__}' returned a .* after the call"):
+            PyccelKernel(function)(x)
+    assert x.get().tolist() == [1.0]

@@ -220,6 +220,19 @@ def overlap(first: Any, second: Any) -> bool:
         return True
 
 
+def overlaps_itself(array: Any) -> bool:
+    """Tell whether elements of an array may lie on each other, as in ``broadcast_to`` and ``sliding_window_view``.
+
+    False for everything that slices, transposed arrays, fields and diagonals can be.
+    """
+    span = array.dtype.itemsize
+    for stride, size in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if size > 1 and stride < span and array.size:
+            return True
+        span += stride * max(size - 1, 0)
+    return False
+
+
 class _DeviceExtent:
     """Where a device array lies, in the form that NumPy compares; nothing is read there."""
 

@@ -242,11 +242,7 @@ def _call(
         return fun(*bound, *args, **kwargs)
     with _backend.use_backend("numpy"):
         result = fun(*bound, *args, **kwargs)
-    if isinstance(result, _UNFINISHED):
-        raise ArgumentTypeError(
-            f"{function}: {getattr(fun, '__name__', fun)!r} returned a {type(result).__name__}, whose body would run "
-            "after the call, without the NumPy backend; let it return a finished result, a list for instance."
-        )
+    refuse_unfinished(result, getattr(fun, "__name__", fun), function)
     if not converted:
         return result
     memo: _containers.Memo = {}
@@ -278,6 +274,18 @@ def _to_host(
     args = tuple([_containers.convert(value, leaf, memo, function) for value in args])
     kwargs = {name: _containers.convert(value, leaf, memo, function) for name, value in kwargs.items()}
     return args, kwargs, converted
+
+
+def refuse_unfinished(result: Any, name: Any, function: str) -> None:
+    """Raise for what a generator or asynchronous function returns: its body has not run yet."""
+    if isinstance(result, _UNFINISHED):
+        if not isinstance(result, AsyncGeneratorType):
+            result.close()  # else Python warns of a coroutine that nobody awaited
+        raise ArgumentTypeError(
+            f"{function}: {name!r} returned a {type(result).__name__}, whose body would run after the call, without "
+            "the NumPy backend and when its arrays have been copied back; let it return a finished result, a list for "
+            "instance."
+        )
 
 
 def _not_callable(fun: Any, function: str) -> ArgumentTypeError:

@@ -125,7 +125,9 @@ class HostArguments:
         for key in self._host_leaves:
             del memo[key]
         result = _containers.convert(result, leaf, memo, self._name)
-        copies = [copy for key, copy in self._copies.items() if written is None or key in written]
+        copies = [copy for key, copy in self._copies.items() if (written is None or key in written) and copy.changed()]
+        for copy in copies:
+            copy.check(self._name)
         for copy in copies:
             _transfers.announce("to_device", self._name, copy.host.nbytes)
         for copy in copies:
@@ -141,8 +143,10 @@ class HostArguments:
             if not _gate.fits_device(host.dtype) or _gate.is_masked(host):
                 return host  # a device can't hold it
             for copy in self._copies.values():
-                if copy.same_layout and np.may_share_memory(host, copy.memory):
-                    return copy.view(host)
+                if np.may_share_memory(host, copy.memory):
+                    view = copy.view(host)
+                    if view is not None:
+                        return view
         source = _gate.as_device_source(host, function=self._name, argument="result")
         return _conversion.copy_to_device(source, self._name)
 
@@ -173,23 +177,51 @@ class _HostCopy:
         self.host: np.ndarray
         self.memory: np.ndarray
         self.same_layout: bool = device.flags.forc
+        # Elements that lie on each other are apart in the copy, so that not all that is written there can be kept.
+        self.repeats = not self.same_layout and _gate.overlaps_itself(device)
+        self.before = b""
 
     def copy(self, name: str) -> None:
         """Copy the array alone."""
         self.host = self.memory = _conversion.copy_to_host(self.device, name)
+        if self.repeats:
+            self.before = self.host.tobytes()
 
     def take(self, memory: np.ndarray, low: int) -> None:
         """Be a view of a copy of the device memory that begins at the address `low`."""
         self.memory = memory
-        self.same_layout = True
+        self.same_layout, self.repeats = True, False
         self.host = np.ndarray(self.device.shape, self.device.dtype, memory, self.address - low, self.device.strides)
 
+    def changed(self) -> bool:
+        """Tell whether the copy may have to be written back; only where it is known is the answer no."""
+        return not self.repeats or self.host.tobytes() != self.before
+
+    def check(self, name: str) -> None:
+        """Raise `ArgumentError` where the copy can't be written back."""
+        if self.repeats:
+            raise ArgumentError(
+                f"{name}: has written to a device array with elements that share memory ({_gate.describe(self.device)},"
+                f" strides {self.device.strides}); pass a copy of it, or the array that it is a view of. Nothing was "
+                "copied back."
+            )
+        if self.host.shape != self.device.shape or self.host.dtype != self.device.dtype:
+            raise ArgumentError(
+                f"{name}: has made its argument {_gate.describe(self.device)} a {_gate.describe(self.host)} in place, "
+                "which can't be done to the array on the device; let it work on a view. Nothing was copied back."
+            )
+
     def view(self, host: np.ndarray) -> Any:
-        """Return the device array that lies to this one as a host array lies to its copy."""
+        """Return the device array that lies to this one as a host array lies to its copy, None if there is none."""
         cupy = _backend.require_cupy("PyccelKernel")
-        offset = _host_address(host) - _host_address(self.host)
+        offset, strides = _host_address(host) - _host_address(self.host), host.strides
+        if not self.same_layout:
+            found = _translated(host, offset, self.host, self.device.strides)
+            if found is None:
+                return None
+            offset, strides = found
         with self.device.device:
-            return cupy.ndarray(host.shape, host.dtype, self.device.data + offset, host.strides)
+            return cupy.ndarray(host.shape, host.dtype, self.device.data + offset, strides)
 
     def is_inside(self, other: _HostCopy) -> bool:
         """Tell whether writing another array back writes this one, too."""
@@ -250,6 +282,48 @@ def _copy_common_base(group: list[_HostCopy], name: str) -> None:
         _conversion.copy_to_host(base, name, memory)
     for copy in group:
         copy.take(memory, low)
+
+
+def _translated(
+    view: np.ndarray, offset: int, whole: np.ndarray, strides: tuple[int, ...]
+) -> tuple[int, tuple[int, ...]] | None:
+    """Return offset and strides of a view of a packed array in an array of the same shape with other strides.
+
+    None where there are none, as for a view that takes several elements for one.
+    """
+    inner = offset % whole.itemsize  # a field, or an imaginary part
+    if view.size == 0 or inner + view.itemsize > whole.itemsize:
+        return None
+    axes = sorted(range(whole.ndim), key=lambda axis: (whole.strides[axis], whole.shape[axis]), reverse=True)
+
+    def index(place: int) -> list[int] | None:
+        found = [0] * whole.ndim
+        for axis in axes:
+            if whole.shape[axis] > 1:
+                found[axis], place = divmod(place, whole.strides[axis])
+        return found if place == 0 else None
+
+    start = index(offset - inner)
+    if start is None:
+        return None
+    lowest, highest, steps = list(start), list(start), []
+    for size, stride in zip(view.shape, view.strides, strict=True):
+        end = index(offset - inner + (size - 1) * stride)
+        if end is None:
+            return None
+        ways = [last - first for first, last in zip(start, end, strict=True)]
+        if size > 1 and any(way % (size - 1) for way in ways):
+            return None
+        steps.append([way // max(size - 1, 1) for way in ways])
+        lowest = [low + min(way, 0) for low, way in zip(lowest, ways, strict=True)]
+        highest = [high + max(way, 0) for high, way in zip(highest, ways, strict=True)]
+    inside = all(low >= 0 and high < size for low, high, size in zip(lowest, highest, whole.shape, strict=True))
+    if not inside:
+        return None
+    place = sum(first * stride for first, stride in zip(start, strides, strict=True))
+    return inner + place, tuple(
+        [sum(step * stride for step, stride in zip(one, strides, strict=True)) for one in steps]
+    )
 
 
 def _host_address(array: np.ndarray) -> int:

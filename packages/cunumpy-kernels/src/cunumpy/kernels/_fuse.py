@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -13,6 +12,7 @@ import numpy as np
 from cunumpy import _arrays, _backend
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, MixedBackendError
+from cunumpy.kernels._host_types import POSITIONAL, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 _modules = sys.modules
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 _host_types: set[type] = {np.ndarray, int, float, complex, bool, str, tuple, list, dict, type(None)}
 """Types whose objects are no CuPy arrays; those that are met are added."""
@@ -168,12 +166,12 @@ class _OnDevice:
     def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return all arguments by position: CuPy takes no keywords."""
         try:
-            signature = inspect.signature(self._function)
+            signature = signature_of(self._function)
         except ValueError:  # a builtin that doesn't say
             others = list(kwargs)
         else:
             given = signature.bind(*args, **kwargs).arguments
-            places = [one for one in signature.parameters.values() if one.kind in _POSITIONAL]
+            places = [one for one in signature.parameters.values() if one.kind in POSITIONAL]
             others = [name for name in kwargs if name not in {one.name for one in places}]
             if not others:
                 last = max(number for number, one in enumerate(places) if one.name in given)

@@ -54,19 +54,22 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 # --- reading host functions -------------------------------------------------------------------------------------------
 
 
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 def parameters_of(function: Callable[..., Any]) -> list[HostParameter] | None:
     """Return the positional parameters of a function; None where it has no signature, or takes any number of them."""
     try:
-        parameters = _signature(function).parameters.values()
+        parameters = signature_of(function).parameters.values()
     except (TypeError, ValueError):
         return None
     if not parameters or any(one.kind is one.VAR_POSITIONAL for one in parameters):
         return None
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [_of_annotation(one.name, one.annotation) for one in parameters if one.kind in positional]
+    return [_of_annotation(one.name, one.annotation) for one in parameters if one.kind in POSITIONAL]
 
 
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function, annotations that can't be run as text; errors as of `inspect.signature`."""
     try:
         return inspect.signature(function)
     except NameError:

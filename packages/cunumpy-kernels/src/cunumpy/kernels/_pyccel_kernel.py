@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _backend, _transfers
+from cunumpy import _backend, _gate, _transfers
+from cunumpy._host_call import refuse_unfinished
 from cunumpy.errors import ArgumentError, ArgumentTypeError
-from cunumpy.kernels import _conversion
+from cunumpy.kernels import _conversion, _host_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +72,8 @@ class PyccelKernel:
     Raises
     ------
     ArgumentTypeError
-        `kernel` is not callable; `outputs` or `object_modules` is one str, or holds something else than it should.
+        `kernel` or `is_array` is not callable; `outputs`, `object_modules` or `parameters` is one str, or holds
+        something else than it should; `use_cupy` is no bool.
     ArgumentError
         `outputs` names no parameter, where these are known without calling `parameters`. It is an `IndexError` or a
         `KeyError` too.
@@ -123,12 +125,17 @@ class PyccelKernel:
             raise ArgumentTypeError(f"PyccelKernel: argument 'kernel' must be the function to call, got {kernel!r}.")
         self._kernel = kernel
         self._name = str(getattr(kernel, "__name__", type(kernel).__name__))
-        self._use_cupy = None if use_cupy is None else bool(use_cupy)
+        self._use_cupy = _checked_use(use_cupy)
         self._object_modules = _checked_modules(object_modules)
         self._opened = _conversion.opened_by(self._object_modules)
+        if is_array is not None and not callable(is_array):
+            raise ArgumentTypeError(
+                "PyccelKernel: argument 'is_array' must be a function of a value, or None, got "
+                f"{_gate.describe(is_array)}."
+            )
         self._is_array = _is_numpy_array if is_array is None else is_array
         self._outputs = _checked_outputs(outputs)
-        self._parameters = parameters
+        self._parameters = _checked_parameters(parameters)
         self._check_known_outputs()
 
     @property
@@ -171,9 +178,11 @@ class PyccelKernel:
         ------
         ArgumentError
             `outputs` names no argument of this call (an `IndexError` or `KeyError`), or another library's array that is
-            read-only.
+            read-only. The function has written to an array whose elements share memory, as a broadcast one's do, or has
+            changed the shape or dtype of an array in place; then nothing is copied back.
         ArgumentTypeError
-            A container around a device array can't be copied.
+            A container around a device array can't be copied; or the function is a generator or asynchronous, so that
+            its body would run after the call.
         MissingPackageError
             An array of the result is to go to the device, and CuPy can't be used.
         TransferError
@@ -202,6 +211,7 @@ class PyccelKernel:
             _transfers.record("kernel_conversion", text)
         with _backend.use_backend("numpy"):
             result = self._kernel(*host.args, **host.kwargs)
+        refuse_unfinished(result, self._name, "PyccelKernel")
         return host.finish(result, self._is_array, written)
 
     def _written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[int] | None:
@@ -213,13 +223,18 @@ class PyccelKernel:
         arrays = _conversion.device_arrays(outputs, self._opened)
         for array in arrays.values():
             _conversion.check_writable(array, self._name)
+            if self._outputs is not None and _gate.overlaps_itself(array):
+                raise ArgumentError(
+                    f"{self._name}: the device array {_gate.describe(array)} is among the outputs, but elements of it "
+                    "share memory, of which one result only could be kept; pass an array without overlaps."
+                )
         return None if self._outputs is None else set(arrays)
 
     def _parameter_names(self) -> tuple[str, ...] | None:
         parameters = self._parameters
         if parameters is None:
             found = _signature(self._kernel)
-            names = [] if found is None else [p.name for p in found.values() if p.kind in _POSITIONAL]
+            names = [] if found is None else [p.name for p in found.values() if p.kind in _host_types.POSITIONAL]
         else:
             names = list((parameters() if callable(parameters) else parameters) or ())
         return tuple(names) or None
@@ -270,13 +285,12 @@ def outputs_from_annotations(function: Callable[..., Any]) -> tuple[str, ...] | 
     >>> outputs_from_annotations(push)
     ('x',)
     """
-    parameters = _own_signature(function)
+    parameters = _parameters(function)
     if parameters is None or all(p.annotation is inspect.Parameter.empty for p in parameters.values()):
         return None
     return tuple([name for name, parameter in parameters.items() if not _is_constant(parameter.annotation)])
 
 
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _SCALARS = frozenset({"int", "float", "bool", "complex", "str"})
 
 
@@ -300,18 +314,45 @@ def _signature(kernel: Any) -> dict[str, inspect.Parameter] | None:
         function = kernel.python
     except Exception:  # an implementation that can't be loaded says so when it is called
         function = kernel
-    return _own_signature(function)
+    return _parameters(function)
 
 
-def _own_signature(function: Any) -> dict[str, inspect.Parameter] | None:
+def _parameters(function: Any) -> dict[str, inspect.Parameter] | None:
     try:
-        return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError, NameError):  # NameError: from Python 3.14 on annotations are evaluated only here
+        return dict(_host_types.signature_of(function).parameters)
+    except (TypeError, ValueError, NameError):
         return None
 
 
+def _checked_use(use_cupy: Any) -> bool | None:
+    if use_cupy is not None and not isinstance(use_cupy, (bool, np.bool_)):
+        raise ArgumentTypeError(
+            f"PyccelKernel: argument 'use_cupy' must be True, False or None, got {_gate.describe(use_cupy)}."
+        )
+    return None if use_cupy is None else bool(use_cupy)
+
+
+def _checked_parameters(parameters: Any) -> Any:
+    if parameters is None or callable(parameters):
+        return parameters
+    names = _entries(parameters)
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise ArgumentTypeError(
+            "PyccelKernel: argument 'parameters' must be a sequence of names, or a function that returns one, got "
+            f"{parameters!r}."
+        )
+    return names
+
+
+def _entries(value: Any) -> tuple[Any, ...] | None:
+    """Return what is in a sequence; None for text and what is none."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        return None
+    return tuple(value)
+
+
 def _checked_modules(modules: Any) -> tuple[str, ...]:
-    found = None if isinstance(modules, str) else tuple(modules)
+    found = _entries(modules)
     if found is None or not all(isinstance(module, str) and module for module in found):
         raise ArgumentTypeError(
             f"PyccelKernel: argument 'object_modules' must be a sequence of module names, got {modules!r}; "
@@ -323,12 +364,12 @@ def _checked_modules(modules: Any) -> tuple[str, ...]:
 def _checked_outputs(outputs: Any) -> tuple[int | str, ...] | None:
     if outputs is None:
         return None
-    if isinstance(outputs, (int, str)):
+    found = _entries(outputs)
+    if found is None:
         raise ArgumentTypeError(
             f"PyccelKernel: argument 'outputs' must be a sequence of positions and names, got {outputs!r}; "
             f"write ({outputs!r},)."
         )
-    found = tuple(outputs)
     for output in found:
         if isinstance(output, bool) or not isinstance(output, (int, str)):
             raise ArgumentTypeError(
