@@ -138,7 +138,7 @@ def test_lossy_conversions_are_refused() -> None:
     assert np.isinf(as_kernel_array([np.inf], like=HOST, dtype=np.float32)).all()
     with pytest.raises(ArgumentError, match="out of the range of dtype float16"):
         as_kernel_array([70000], like=HOST, dtype=np.float16)
-    with pytest.raises(ArgumentTypeError, match=r"<U2 to <U1 are values of another kind"):
+    with pytest.raises(ArgumentTypeError, match=r"has dtype <U2, expected bool, integer"):
         as_kernel_array(np.array(["ab"]), like=HOST, dtype="U1")
 
 
@@ -321,3 +321,21 @@ def test_overlapping_outputs_are_refused_where_one_is_copied() -> None:
 def test_no_outputs() -> None:
     with kernel_outputs(like=HOST) as buffers:
         assert buffers == ()
+
+
+@pytest.mark.parametrize("value", ["text", [b"bytes"], np.array(["2026-11-30"], "M8[D]"), np.timedelta64(3, "s")])
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    with pytest.raises(
+        ArgumentTypeError, match=r"as_kernel_array: argument 'value' has dtype .*expected bool, integer"
+    ):
+        as_kernel_array(value, like=None)
+
+
+@pytest.mark.parametrize(("shape", "strides"), [((3, 3), (8, 8)), ((4,), (0,)), ((2, 3), (16, 8))])
+@pytest.mark.parametrize("strided", [True, False])
+def test_outputs_whose_elements_share_memory_are_refused(shape: Any, strides: Any, strided: bool) -> None:
+    base = np.arange(8.0)
+    out = np.lib.stride_tricks.as_strided(base, shape, strides)
+    assert as_kernel_array(out, like=base, strided=strided).tolist() == out.tolist()
+    with pytest.raises(ArgumentError, match=r"kernel_output: argument 'out' .* has elements that share memory"):
+        kernel_output(out, like=base, strided=strided)

@@ -58,7 +58,7 @@ def as_kernel_array(
     ------
     ArgumentTypeError
         `dtype` is none; it is of another kind than `value`, such as integers for floats, or real for complex values; or
-        `value` is no array of numbers: masked arrays, None, dicts, objects.
+        `value` is no array of numbers: text, dates, masked arrays, None, dicts, objects.
     ArgumentError
         Values that `dtype` can't represent, a ragged list, or `dtype` is not in the machine's byte order.
     MissingPackageError
@@ -118,10 +118,10 @@ def kernel_output(
     Raises
     ------
     ArgumentTypeError
-        `out` is no array, or masked; or values would have to change their kind on the way there or back.
+        `out` is no array of numbers, or masked; or values would have to change their kind on the way there or back.
     ArgumentError
-        `out` is read-only or not in the machine's byte order; or, there or back, values do not fit. Then `out` is
-        unchanged.
+        `out` is read-only, not in the machine's byte order, or has elements that share memory; or, there or back,
+        values do not fit. Then `out` is unchanged.
     MissingPackageError, TransferError
         As in `as_kernel_array`.
 
@@ -160,7 +160,7 @@ def kernel_outputs(
     -------
     context manager
         Gives a tuple of the buffers, in order. At the end of the block all are written back, or, if one holds values
-        that do not fit, none.
+        that do not fit, or one transfer is forbidden, none.
 
     Raises
     ------
@@ -217,6 +217,11 @@ class _Outputs:
         for target, buffer, name in zip(self._targets, self._buffers, self._names, strict=True):
             if not _is_same(target, buffer):
                 results[_place(target)] = (target, self._result(target, buffer, name))
+        for target, result in results.values():  # all that can be forbidden, before the first change
+            here, there = map(_arrays.is_device_array, (result, target))
+            if here != there and _transfers.watching():
+                text = _transfers.call_text(self._function, result.shape, result.dtype)
+                _transfers.announce("to_host" if here else "to_device", text, result.nbytes)
         for target, result in results.values():
             _write(target, result, self._function)
 
@@ -272,7 +277,7 @@ def _as_array(value: Any, function: str, argument: str) -> Any:
         return value
     if _arrays.is_foreign_device_array(value):
         return _conversion.wrap_foreign(value, function)
-    return _gate.as_host_array(value, function=function, argument=argument)
+    return _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biufcV")
 
 
 def _as_output(out: Any, function: str, argument: str) -> Any:
@@ -292,6 +297,11 @@ def _as_output(out: Any, function: str, argument: str) -> Any:
         check_writable(out, function)
     else:
         _gate.check_writable(array, function=function, argument=argument)
+    if _gate.overlaps_itself(array):
+        raise ArgumentError(
+            f"{function}: argument {argument!r} ({_gate.describe(out)}) has elements that share memory, of which one "
+            "result only could be kept; pass an array without overlaps."
+        )
     return array
 
 
