@@ -133,6 +133,9 @@ def test_all_signatures_are_reported(package):
         ({"dispatch": "x"}, ValueError, "KernelCatalog.from_package: argument 'dispatch' must be"),
         ({"missing_cuda": "x"}, ValueError, "KernelCatalog.from_package: argument 'missing_cuda' must be"),
         ({"outputs": "y"}, ValueError, "KernelCatalog.from_package: argument 'outputs' must be"),
+        ({"compile_host": 3}, TypeError, "KernelCatalog.from_package: argument 'compile_host' must be a function"),
+        ({"host_suffix": None}, TypeError, "KernelCatalog.from_package: argument 'host_suffix' must be a str"),
+        ({"host_fallback": [double]}, TypeError, "argument 'host_fallback' must be a mapping of names .*, got list"),
     ],
 )
 def test_wrong_options_are_no_matter_of_a_folder(package, options, error, text):
@@ -173,13 +176,19 @@ def test_register():
         catalog.register(kernel, "other")
     with pytest.raises(TypeError, match="a kernel must be a Kernel, got function for 'f'"):
         KernelCatalog({"f": double})
+    with pytest.raises(TypeError, match="argument 'name' must be a str, got int"):
+        catalog.register(kernel, 3)
 
 
 def test_summary_names_some_of_those_without_cuda():
     catalog = KernelCatalog({f"k{i}": Kernel(double) for i in range(4)})
     assert catalog.summary(max_missing=2) == "CUDA kernels: 0 of 4 (missing: k0, k1, ...)"
     assert catalog.summary(max_missing=4) == "CUDA kernels: 0 of 4 (missing: k0, k1, k2, k3)"
+    assert catalog.summary(0) == "CUDA kernels: 0 of 4 (missing: ...)"
     assert str(KernelCatalog({"k": Kernel(double, cuda())})) == "CUDA kernels: 1 of 1"
+    for wrong in (-1, "3", None, True):
+        with pytest.raises(ValueError, match="argument 'max_missing' must be a number of names"):
+            catalog.summary(wrong)
 
 
 # --- compiling --------------------------------------------------------------------------------------------------------

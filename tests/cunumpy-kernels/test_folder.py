@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cunumpy.errors import CuNumpyWarning, MissingKernelError
-from cunumpy.kernels import HostImplementations, Kernel, use_host_kernel_implementation
+from cunumpy.kernels import HostImplementations, Kernel, KernelCatalog, use_host_kernel_implementation
 from kernel_folders import AXPY, AXPY_CUDA, AXPY_NUMPY, compile_extension, forget_packages, write_package
 
 NUMBA = """
@@ -254,6 +254,10 @@ def test_no_package():
         Kernel.from_folder("json.decoder")
     with pytest.raises(TypeError, match="'package' must be the dotted name of a package as str, got NoneType"):
         Kernel.from_folder(None)
+    for name in ("", ".axpy", "axpy.", "a..b", "a/b"):
+        for function in (Kernel.from_folder, KernelCatalog.from_package):
+            with pytest.raises(ValueError, match="argument 'package' must be the dotted name of a package, from its"):
+                function(name)
 
 
 def test_a_function_of_another_name(package):
@@ -266,11 +270,24 @@ def test_a_function_of_another_name(package):
         kernel()
 
 
+def test_a_function_that_can_not_be_called(package):
+    name = package({"axpy/axpy_kernels.py": "axpy = 3"})
+    with pytest.raises(TypeError, match=r"'axpy' in .*axpy_kernels\.py must be the function of the kernel, got int"):
+        Kernel.from_folder(f"{name}.axpy")
+
+
 def test_a_module_that_can_not_be_imported(package):
     name = package({"axpy/axpy_kernels.py": "import no_such_module_here"})
     with pytest.raises(ModuleNotFoundError, match="no_such_module_here") as error:
         Kernel.from_folder(f"{name}.axpy")
     assert any("axpy_kernels.py was imported, for the kernel 'axpy'" in note for note in error.value.__notes__)
+
+
+def test_a_source_that_is_no_text(package, tmp_path):
+    name = package({"axpy/axpy_cuda.cu": ""})
+    (tmp_path / name / "axpy" / "axpy_cuda.cu").write_bytes(b"// caf\xe9")
+    with pytest.raises(ValueError, match=r"axpy_cuda\.cu' is not encoded in UTF-8: .*0xe9"):
+        Kernel.from_folder(f"{name}.axpy")
 
 
 def test_a_source_without_the_kernel(package):
@@ -298,6 +315,11 @@ def test_a_source_without_the_kernel(package):
             ValueError,
             "Kernel.from_folder: argument 'missing_cuda' must be 'raise' or 'fallback'",
         ),
+        ({"compile_host": "pyccel"}, TypeError, "argument 'compile_host' must be a function of a module.*, got str"),
+        ({"host_suffix": None}, TypeError, "Kernel.from_folder: argument 'host_suffix' must be a str, got NoneType"),
+        ({"cuda_suffix": None}, TypeError, "argument 'cuda_suffix' must be a str"),
+        ({"test_args_suffix": 3}, TypeError, "argument 'test_args_suffix' must be a str"),
+        ({"host_options": "outputs"}, TypeError, "argument 'host_options' must be a mapping .*, got str"),
     ],
 )
 def test_wrong_options_are_refused_whatever_the_folder_holds(package, options, error, text):

@@ -189,6 +189,8 @@ def test_compiling_without_cupy():
         ({"cuda_kernel": "axpy"}, TypeError, "'cuda_kernel' must be a CudaKernel or None, got str; make one"),
         ({"host_kernel": 3}, TypeError, "'host_kernel' must be a function, a PyccelKernel or None, got int"),
         ({"host_kernel": None}, TypeError, "neither a host nor a CUDA kernel"),
+        ({"name": 3}, TypeError, "Kernel: argument 'name' must be a str, got int"),
+        ({"host_options": [1]}, TypeError, "Kernel: argument 'host_options' must be a mapping of arguments of Pyccel"),
         ({"test_args": 3}, TypeError, "'test_args' must be the dotted name of a module as str, got int"),
         (
             {"host_kernel": PyccelKernel(axpy), "host_options": {"outputs": ()}},

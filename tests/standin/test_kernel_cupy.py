@@ -189,6 +189,20 @@ def test_device_arrays_in_attributes_are_found():
         assert (data.y == 2).all()
 
 
+def test_objects_that_stand_for_others_are_looked_at_in_each_call():
+    class Proxy:
+        def __init__(self, array):
+            self.array = array
+
+        def __getattr__(self, name):
+            return getattr(self.array, name)
+
+    kernel = Kernel(lambda x: "on the host", dispatch="arrays")
+    assert kernel(Proxy(np.ones(2))) == "on the host"
+    with pytest.raises(MissingKernelError, match="is called on the device"):
+        kernel(Proxy(ForeignDeviceArray(np.ones(2))))
+
+
 def test_a_wrapper_that_converts_or_does_not_is_the_callers_choice():
     y = cupy.ones(2)
     seen = []

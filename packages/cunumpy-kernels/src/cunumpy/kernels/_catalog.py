@@ -15,7 +15,14 @@ from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, Missi
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
 from cunumpy.kernels._folder import Given, check_cuda_options, folder_names
 from cunumpy.kernels._host_implementations import HostImplementations
-from cunumpy.kernels._kernel import DISPATCHES, MISSING_CUDA, Kernel, check_choice, check_outputs
+from cunumpy.kernels._kernel import (
+    DISPATCHES,
+    MISSING_CUDA,
+    Kernel,
+    check_choice,
+    check_folder_options,
+    check_outputs,
+)
 from cunumpy.kernels._variants import _jobs, for_each
 
 
@@ -113,6 +120,17 @@ class KernelCatalog(Mapping[str, Kernel]):
         check_choice(missing_cuda, MISSING_CUDA, "missing_cuda", function)
         check_outputs(outputs, function)
         check_cuda_options(cuda_options, function)
+        suffixes: dict[str, Any] = {
+            "host_suffix": host_suffix,
+            "cuda_suffix": cuda_suffix,
+            "test_args_suffix": test_args_suffix,
+        }
+        check_folder_options(compile_host, suffixes, function)
+        if host_fallback is not None and not callable(host_fallback) and not isinstance(host_fallback, Mapping):
+            raise ArgumentTypeError(
+                f"{function}: argument 'host_fallback' must be a mapping of names to functions, or a function of the "
+                f"name, got {describe(host_fallback)}."
+            )
         catalog = cls()
         for name in folder_names(package, host_suffix, cuda_suffix):
             fallback = _of_name(host_fallback, name)
@@ -124,9 +142,7 @@ class KernelCatalog(Mapping[str, Kernel]):
             try:
                 kernel = Kernel.from_folder(
                     f"{package}.{name}",
-                    host_suffix=host_suffix,
-                    cuda_suffix=cuda_suffix,
-                    test_args_suffix=test_args_suffix,
+                    **suffixes,
                     check_name_length=check_name_length,
                     missing_cuda=missing_cuda,
                     include_dirs=include_dirs,
@@ -186,6 +202,8 @@ class KernelCatalog(Mapping[str, Kernel]):
                 "Kernel(...)."
             )
         key = kernel.name if name is None else name
+        if not isinstance(key, str):
+            raise ArgumentTypeError(f"KernelCatalog: argument 'name' must be a str, got {describe(key)}.")
         if key in self._kernels:
             raise KeyError(f"KernelCatalog: there is a kernel {key!r} already; register it by another name=.")
         self._kernels[key] = kernel
@@ -222,11 +240,15 @@ class KernelCatalog(Mapping[str, Kernel]):
         -------
         str
         """
+        if isinstance(max_missing, bool) or not isinstance(max_missing, int) or max_missing < 0:
+            raise ArgumentError(
+                f"KernelCatalog.summary: argument 'max_missing' must be a number of names, got {max_missing!r}."
+            )
         line = f"CUDA kernels: {len(self.with_cuda)} of {len(self)}"
         missing = self.without_cuda
         if missing:
-            more = [", ..."] if len(missing) > max_missing else []
-            line += f" (missing: {', '.join(missing[:max_missing])}{''.join(more)})"
+            more = ["..."] if len(missing) > max_missing else []
+            line += f" (missing: {', '.join(missing[:max_missing] + more)})"
         if self.errors:
             line += f"; not readable: {', '.join(self.errors)}"
         return line

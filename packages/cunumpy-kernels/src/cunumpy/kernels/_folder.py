@@ -16,7 +16,7 @@ from typing import Any
 
 from cunumpy._call_sites import warn
 from cunumpy._gate import describe
-from cunumpy.errors import ArgumentTypeError, MissingNameError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingNameError
 from cunumpy.kernels._cuda_kernel import CudaKernel
 
 _LONGEST_FORTRAN_NAME = 63
@@ -113,6 +113,10 @@ def package_folders(package: str, function: str) -> list[Path]:
         raise ArgumentTypeError(
             f"{function}: argument 'package' must be the dotted name of a package as str, got {describe(package)}."
         )
+    if not all(part.isidentifier() for part in package.split(".")):
+        raise ArgumentError(
+            f"{function}: argument 'package' must be the dotted name of a package, from its root on, got {package!r}."
+        )
     folders = getattr(import_module(package), "__path__", None)
     if folders is None:
         raise ModuleNotFoundError(f"{function}: {package!r} is a module and no package, that is, no folder.")
@@ -208,6 +212,10 @@ def _function_of(module: ModuleType, name: str, file: str) -> Callable[..., Any]
     if function is None:
         raise MissingNameError(
             f"Kernel.from_folder: {file} has no function {name!r}; the function of a kernel has the name of its folder."
+        )
+    if not callable(function):
+        raise ArgumentTypeError(
+            f"Kernel.from_folder: {name!r} in {file} must be the function of the kernel, got {describe(function)}."
         )
     found: Callable[..., Any] = function
     return found

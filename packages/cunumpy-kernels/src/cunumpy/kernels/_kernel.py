@@ -130,8 +130,10 @@ class Kernel:
             raise ArgumentTypeError(
                 f"Kernel: argument 'test_args' must be the dotted name of a module as str, got {describe(test_args)}."
             )
+        if name is not None and not isinstance(name, str):
+            raise ArgumentTypeError(f"Kernel: argument 'name' must be a str, got {describe(name)}.")
         self._cuda_kernel = cuda_kernel
-        self._host_kernel = self._wrapped(host_kernel, dict(host_options or {}))
+        self._host_kernel = self._wrapped(host_kernel, checked_options(host_options, "Kernel"))
         named = self._host_kernel or cuda_kernel
         self._name = name or (named.name if named is not None else "")
         self._missing_cuda, self._dispatch = missing_cuda, dispatch
@@ -399,6 +401,8 @@ class Kernel:
             return False
         if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__dlpack_device__"):
             return False
+        if hasattr(kind, "__getattr__") or kind.__getattribute__ is not object.__getattribute__:
+            return kind in _conversion.HOST_TYPES  # objects that stand for others, which may be anywhere
         if self._by_backend:
             return self._opened is None or not self._opened(kind)
         return not callable(getattr(kind, "__cuda_args__", None))
@@ -620,9 +624,13 @@ class Kernel:
         check_choice(missing_cuda, MISSING_CUDA, "missing_cuda", function)
         check_outputs(outputs, function)
         check_cuda_options(cuda_options, function)
-        folder = KernelFolder(
-            package, host_suffix=host_suffix, cuda_suffix=cuda_suffix, test_args_suffix=test_args_suffix
-        )
+        suffixes: dict[str, Any] = {
+            "host_suffix": host_suffix,
+            "cuda_suffix": cuda_suffix,
+            "test_args_suffix": test_args_suffix,
+        }
+        check_folder_options(compile_host, suffixes, function)
+        folder = KernelFolder(package, **suffixes)
         loaders = {**folder.loaders(compile_host), **(extra_implementations or {})}
         if not loaders:
             folder.refuse_empty()
@@ -633,7 +641,7 @@ class Kernel:
             headers = folder.include_dirs() if include_dirs is None else include_dirs
             cuda = CudaKernel.from_file(folder.cuda_file, folder.name, include_dirs=headers, **cuda_options)
         host = HostImplementations.of_any(folder.name, loaders) if loaders else None
-        options = dict(host_options or {}) if host is not None else {}
+        options = checked_options(host_options, function) if host is not None else {}
         if host is not None and outputs is not None and "outputs" not in options:
             options["outputs"] = _annotated_outputs(host) if isinstance(outputs, str) else outputs
         if options.get("outputs") and "python" in loaders and "parameters" not in options:
@@ -679,6 +687,27 @@ def check_choice(value: Any, choices: tuple[str, ...], argument: str, function: 
         raise ArgumentError(
             f"{function}: argument {argument!r} must be {' or '.join(map(repr, choices))}, got {value!r}."
         )
+
+
+def checked_options(options: Any, function: str) -> dict[str, Any]:
+    if options is not None and not isinstance(options, Mapping):
+        raise ArgumentTypeError(
+            f"{function}: argument 'host_options' must be a mapping of arguments of PyccelKernel, got "
+            f"{describe(options)}."
+        )
+    return dict(options or {})
+
+
+def check_folder_options(compile_host: Any, suffixes: Mapping[str, Any], function: str) -> None:
+    """Raise where an option of folders is of a wrong type, whatever the folder holds."""
+    if compile_host is not None and not callable(compile_host):
+        raise ArgumentTypeError(
+            f"{function}: argument 'compile_host' must be a function of a module, such as a PyccelCache, or None, got "
+            f"{describe(compile_host)}."
+        )
+    for argument, suffix in suffixes.items():
+        if not isinstance(suffix, str) and (argument, suffix) != ("test_args_suffix", None):
+            raise ArgumentTypeError(f"{function}: argument {argument!r} must be a str, got {describe(suffix)}.")
 
 
 def check_outputs(outputs: Any, function: str) -> None:

@@ -26,7 +26,7 @@ def extents(value: Any, owner: str, argument: str, *, lowest: int) -> tuple[int,
     """Return one to three integers as a tuple."""
     if type(value) is int:
         sizes: tuple[Any, ...] = (value,)
-    elif isinstance(value, (str, bytes)) or is_device_array(value):
+    elif isinstance(value, (str, bytes, set, frozenset, dict)) or is_device_array(value):
         _refuse(owner, argument, value)
     elif hasattr(value, "__iter__") and getattr(value, "shape", None) != ():
         sizes = tuple(value)

@@ -19,6 +19,7 @@ from cunumpy.errors import (
     BackendUnavailableError,
     MissingPackageError,
 )
+from cunumpy.kernels._launch_shape import extents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -342,15 +343,7 @@ def _names(argument: str, names: Sequence[str]) -> tuple[str, ...]:
 
 def _extent(function: str, argument: str, value: Any) -> tuple[int, ...]:
     """Return one to three positive integers as three."""
-    try:
-        if isinstance(value, (bool, np.bool_, str)):
-            raise TypeError
-        numbers = (operator.index(value),) if hasattr(value, "__index__") else tuple(map(operator.index, value))
-    except TypeError:
-        numbers = ()
-    if not 1 <= len(numbers) <= 3 or min(numbers) < 1:
-        raise ArgumentError(f"{function}: argument {argument!r} must be 1 to 3 positive integers, got {value!r}.")
-    return (*numbers, 1, 1)[:3]
+    return (*extents(value, function, argument, lowest=1), 1, 1)[:3]
 
 
 def _metal_dtype(dtype: np.dtype[Any]) -> str:
