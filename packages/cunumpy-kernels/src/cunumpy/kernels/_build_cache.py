@@ -215,8 +215,9 @@ def private_folder(path: Path) -> Path:
         It can't be created.
     """
     for above in reversed(path.parents):
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(above, 0o755)  # not open to others, whatever the umask is
+        if not above.is_dir():
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(above, 0o755)  # not open to others, whatever the umask is
     with contextlib.suppress(FileExistsError):
         os.mkdir(path, 0o700)
     folder = check_private(path)
