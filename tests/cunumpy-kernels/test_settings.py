@@ -138,6 +138,32 @@ def test_blocks_are_seen_by_their_own_thread_and_the_process_choice_by_all():
     assert seen == ["numpy", "python"]
 
 
+def test_one_scope_can_be_entered_again_and_by_several_threads():
+    scope = kernels.use_host_kernel_implementation("numpy")
+    seen = []
+
+    def run():
+        with kernels.use_host_kernel_implementation("numba"):
+            with scope:
+                barrier.wait()
+                barrier.wait()
+            seen.append(kernels.get_host_kernel_implementation())
+
+    barrier = threading.Barrier(2)
+    thread = threading.Thread(target=run)
+    with scope:
+        thread.start()
+        barrier.wait()  # the other thread has entered it last
+        with scope:
+            pass
+        assert kernels.get_host_kernel_implementation() == "numpy"
+    assert kernels.get_host_kernel_implementation() is None
+    barrier.wait()
+    thread.join()
+    assert seen == ["numba"]
+    assert repr(scope) == "use_host_kernel_implementation('numpy')"
+
+
 def test_blocks_belong_to_tasks():
     async def task(name):
         with kernels.use_host_kernel_implementation(name):

@@ -19,12 +19,12 @@ DEVICE_IMPLEMENTATIONS: tuple[str, ...] = _environment.VARIABLES["CUNUMPY_DEVICE
 
 
 class Request:
-    """A name that is asked for, None for no preference."""
+    """A name that is asked for, None for no preference, and the request that its scope has hidden."""
 
-    __slots__ = ("name",)
+    __slots__ = ("before", "name")
 
-    def __init__(self, name: str | None) -> None:
-        self.name = name
+    def __init__(self, name: str | None, before: Request | None = None) -> None:
+        self.name, self.before = name, before
 
 
 class Setting:
@@ -48,10 +48,11 @@ class Setting:
     def set(self, name: str | None, function: str) -> None:
         """Change the innermost scope of this context, or outside of all the process's choice."""
         self.check(name, function)
-        if self.chosen.get() is self.process:
+        now = self.chosen.get()
+        if now is self.process:
             self.process.name = name
         else:
-            self.chosen.set(Request(name))
+            self.chosen.set(Request(name, now.before))
 
     def check(self, name: str | None, function: str) -> None:
         if name is not None and not (isinstance(name, str) and name in self.names):
@@ -66,18 +67,18 @@ class Scope:
 
     def __init__(self, setting: Setting, name: str | None, function: str) -> None:
         self._setting, self._name, self._function = setting, name, function
-        self._before: list[Request] = []
 
     def __repr__(self) -> str:
         return f"{self._function}({self._name!r})"
 
     def __enter__(self) -> None:
         self._setting.check(self._name, self._function)
-        self._before.append(self._setting.chosen.get())
-        self._setting.chosen.set(Request(self._name))
+        self._setting.chosen.set(Request(self._name, self._setting.chosen.get()))
 
     def __exit__(self, *error: object) -> None:
-        self._setting.chosen.set(self._before.pop())
+        before = self._setting.chosen.get().before
+        if before is not None:  # else this is another context than the one that entered
+            self._setting.chosen.set(before)
 
     def __call__(self, function: F) -> F:
         from cunumpy._scoped_calls import scoped
