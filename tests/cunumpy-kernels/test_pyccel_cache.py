@@ -473,3 +473,16 @@ def test_the_root_does_not_follow_the_working_directory(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", "relative")
     monkeypatch.setenv("USERPROFILE", "relative")
     assert PyccelCache("mine").cache_root() == tmp_path / "relative" / ".cache" / "mine" / "kernels"
+
+
+def test_what_is_no_module_is_refused(cache, pyccel):
+    for use in (cache.build_key, cache.compile):
+        with pytest.raises(ArgumentTypeError, match="'module' must be a module, got str; import it"):
+            use("my_code.push")
+
+
+def test_imports_that_the_module_does_not_need_may_fail(cache, pyccel, write):
+    """Such as those for type checkers: looking for them runs the packages that they are in."""
+    write(broken____init__="raise RuntimeError('it was run')")
+    module = write(push="if False:\n    import broken.inner\n")
+    assert cache.build_key(module)

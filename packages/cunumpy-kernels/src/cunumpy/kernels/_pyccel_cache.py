@@ -14,16 +14,17 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from cunumpy import _caches, _environment
+from cunumpy._gate import describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, MissingPackageError
 from cunumpy.kernels._build_cache import BuildCache, build_hash, compiler_identity, cpu_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.metadata import Distribution
-    from types import ModuleType
 
 _LAYOUT = 1
 """Of the folders with builds; another layout makes other keys."""
@@ -359,6 +360,8 @@ def _compiler(language: str) -> list[str]:
 
 
 def _sources(module: ModuleType) -> list[_Source]:
+    if not isinstance(module, ModuleType):
+        raise ArgumentTypeError(f"PyccelCache: argument 'module' must be a module, got {describe(module)}; import it.")
     origin = _source_file(getattr(module, "__file__", None))
     if origin is None:
         raise ArgumentError(
@@ -415,7 +418,7 @@ def _own_file(name: str, importer: str, origin: Path) -> Path | None:
 
     try:
         spec = find_spec(name)
-    except (ImportError, ValueError, AttributeError):  # `from module import function`
+    except Exception:  # `from module import function`; or a package that can't be imported, where the module may not
         return None
     path = _source_file(spec.origin if spec is not None else None)
     if path is None or path.stem == "__init__":
