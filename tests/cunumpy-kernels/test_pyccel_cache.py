@@ -483,6 +483,8 @@ def test_what_is_no_module_is_refused(cache, pyccel):
 
 def test_imports_that_the_module_does_not_need_may_fail(cache, pyccel, write):
     """Such as those for type checkers: looking for them runs the packages that they are in."""
-    write(broken____init__="raise RuntimeError('it was run')")
     module = write(push="if False:\n    import broken.inner\n")
+    package = Path(module.__spec__.origin).parent / "broken"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('it was run')")
     assert cache.build_key(module)
