@@ -47,6 +47,7 @@ def test_shared_memory_has_its_least_value() -> None:
         ("set_device", (True,), ArgumentTypeError, "'device_id' must be an integer, got bool"),
         ("set_device", (-1,), ArgumentError, "'device_id' must not be negative, got -1"),
         ("set_device_for_rank", ("0",), ArgumentTypeError, "'rank' must be an integer"),
+        ("set_device", (10**5000,), ArgumentError, "'device_id' must fit in 64 bits, got int of 16610 bits"),
         ("set_device_for_rank", (-1, 2), ArgumentError, "'rank' must not be negative"),
         ("set_device_for_rank", (1, -2), ArgumentError, "'devices_per_node' must not be negative"),
         ("device_properties", (-1,), ArgumentError, "'device' must not be negative"),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import enum
 import math
 import os
 import pickle
 import threading
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -275,6 +278,13 @@ def test_launch_shapes(block_size, request_, shape):
         ({"n_threads": "12"}, ArgumentTypeError, "'n_threads' must be an integer"),
         ({"n_threads": True}, ArgumentTypeError, "'n_threads' must be an integer"),
         ({"n_threads": 3.0}, ArgumentTypeError, "got float"),
+        ({"n_threads": 10**5000}, ArgumentError, "'n_threads' must fit in 64 bits, got int of 16610 bits"),
+        ({"n_threads": -(10**5000)}, ArgumentError, "'n_threads' must be not negative, got int of 16610 bits"),
+        ({"grid": 10**5000}, ArgumentError, "'grid' must fit in 64 bits"),
+        ({"n_threads": 3, "block": 10**5000}, ArgumentError, "'block' must fit in 64 bits"),
+        ({"n_threads": bytearray(b"ab")}, ArgumentTypeError, "'n_threads' must be an integer"),
+        ({"n_threads": {3: 4}}, ArgumentTypeError, "'n_threads' must be an integer"),
+        ({"n_threads": {3, 4}}, ArgumentTypeError, "'n_threads' must be an integer"),
         ({"n_threads": 3, "grid": 1}, ArgumentTypeError, "both n_threads=3 and grid=1"),
         ({}, ArgumentTypeError, "pass n_threads or grid, or args"),
         ({"n_threads": 3, "block": (8, 8)}, ArgumentError, "has 1 dimension"),
@@ -402,6 +412,40 @@ def test_what_is_no_number_is_refused(ctype, value):
         taking(ctype).prepare_args(value)
 
 
+@pytest.mark.parametrize("ctype", ["bool", "int", "unsigned long long", "float", "double", "complex<float>"])
+@pytest.mark.parametrize("kind", [int, np.float32, np.float64, np.int32, np.complex128, Decimal, enum.IntEnum])
+def test_classes_are_no_numbers(ctype, kind):
+    with pytest.raises(ArgumentTypeError, match=f"got the class {kind.__name__}; pass a number"):
+        taking(ctype).prepare_args(kind)
+
+
+@pytest.mark.parametrize("ctype", ["int", "unsigned long long", "float", "double", "complex<double>"])
+@pytest.mark.parametrize("value", [10**5000, -(10**5000)], ids=["large", "small"])
+def test_integers_of_any_length_are_out_of_range(ctype, value):
+    """Python has no text for integers of more than some thousand digits."""
+    with pytest.raises(ArgumentRangeError, match="got a number of 16610 bits; pass a number in this range"):
+        taking(ctype).prepare_args(value)
+
+
+@pytest.mark.parametrize(
+    ("ctype", "value", "remedy"),
+    [
+        ("int", Decimal("1.5"), "pass int(value) where"),
+        ("double", Fraction(1, 3), "pass float(value) where"),
+        ("complex<float>", Decimal(1), "pass complex(value) where"),
+        ("int", 2j, "pass int(value.real) where"),
+        ("float", np.complex64(1), "pass value.real where"),
+        ("double", np.timedelta64(3, "s"), "pass a number"),
+        ("double", np.datetime64(3, "s"), "pass a number"),
+        ("double", np.str_("3"), "pass a number"),
+    ],
+)
+def test_the_remedy_works_for_what_was_given(ctype, value, remedy):
+    with pytest.raises(ArgumentTypeError) as caught:
+        taking(ctype).prepare_args(value)
+    assert f"; {remedy}" in str(caught.value)
+
+
 def test_an_array_without_dimensions_is_no_number():
     with pytest.raises(ArgumentTypeError, match=r"array\.item\(\)"):
         taking("double").prepare_args(np.array(2.5))
@@ -517,6 +561,8 @@ def test_a_launch_without_threads_does_nothing_but_its_checks():
         kernel(1.0, 0.5, n_threads=0)
     with pytest.raises(ArgumentError, match="'shared_mem' must not be negative, got -1"):
         kernel(1.0, 1, n_threads=0, shared_mem=-1)
+    with pytest.raises(ArgumentError, match="'shared_mem' must be less than 2 GiB, got int of 16610 bits"):
+        kernel(1.0, 1, n_threads=0, shared_mem=10**5000)
     with pytest.raises(ArgumentTypeError, match="'shared_mem' must be a number of bytes"):
         kernel(1.0, 1, n_threads=0, shared_mem=1.5)
 

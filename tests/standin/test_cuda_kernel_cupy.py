@@ -596,6 +596,119 @@ def test_a_prepared_launch_keeps_its_arrays_alive(recorder):
     assert recorder.compiled == []
 
 
+class Fresh:
+    """Makes the array when it is asked."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __cuda_args__(self):
+        return (self.x.copy(),)
+
+
+class OneArray(CudaStructArguments):
+    struct_name = "OneArray"
+    fields = [("x", "Array1D<double>")]  # noqa: RUF012
+
+    def __init__(self, x):
+        self.x = x
+
+
+@pytest.mark.parametrize(
+    ("parameter", "kind"),
+    [
+        *[
+            (parameter, kind)
+            for parameter in ("double* x", "Array1D<double> x")
+            for kind in (CudaArguments, lambda x: CudaArguments(CudaArguments(x)), Fresh)
+        ],
+        ("OneArray x", OneArray),
+    ],
+)
+def test_a_prepared_launch_keeps_the_arrays_that_argument_objects_had(recorder, monkeypatch, parameter, kind):
+    """The kernel would go on with memory that was freed, which is somebody else's by then."""
+    kernel = CudaKernel(f'extern "C" __global__ void k({parameter}, int n) {{}}', "k", structs=[OneArray.struct])
+    made = []
+    real = cupy.ndarray.copy
+
+    def copy(self):
+        copied = real(self)
+        made.append(weakref.ref(copied))
+        return copied
+
+    monkeypatch.setattr(cupy.ndarray, "copy", copy)
+    x = cupy.zeros(8)
+    given = kind(x)
+    launch = kernel.prepare(given, 8, n_threads=8)
+    alive = made[-1] if kind is Fresh else weakref.ref(x)
+    del x
+    other = cupy.ones(8)
+    if kind is CudaArguments:
+        given.values = (other,)
+    elif isinstance(given, CudaArguments) and kind is not OneArray:
+        given.values[0].values = (other,)
+    else:
+        given.x = other
+        given.__cuda_args__()
+    gc.collect()
+    assert alive() is not None
+    launch.set(n=4)
+    gc.collect()
+    assert alive() is not None
+    launch()
+    recorder.compiled[0].launches.clear()
+    launch = None
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_prepared_launch_lets_go_of_what_is_replaced(recorder):
+    kernel = CudaKernel('extern "C" __global__ void k(OneArray a, double* x, int n) {}', "k", structs=[OneArray.struct])
+    x = cupy.zeros(8)
+    launch = kernel.prepare(OneArray(cupy.zeros(8)), x, 8, n_threads=8)
+    alive = weakref.ref(x)
+    launch.set(x=cupy.zeros(8))
+    del x
+    gc.collect()
+    assert alive() is None
+    assert recorder.compiled == []
+
+
+def test_objects_of_none_and_of_several_arguments_are_told_apart_from_one_each(recorder):
+    """As many arguments as parameters, and not in their places."""
+    x, y = arrays()
+    launch = axpy().prepare(CudaArguments(), CudaArguments(1.0, x), y, 1000)
+    other = cupy.zeros(200)
+    launch.set(a=2.0)
+    launch.set(x=other, n=200)
+    assert launch.args == (2.0, other, y, 200)
+    launch()
+    (launched,) = recorder.compiled[0].launches
+    assert launched[0] == (2,)
+    assert launched[2][1] is other
+
+
+def test_a_prepared_launch_forgets_a_kernel_that_does_not_compile_any_more(recorder, monkeypatch):
+    kernel = axpy()
+    launch = kernel.prepare(1.0, *arrays(), 1000)
+    launch()
+    monkeypatch.setattr(recorder, "error", CompileException("axpy.cu(3): error: no\n"))
+    for call in (kernel.recompile, launch, lambda: kernel(1.0, *arrays(), 1000)):
+        with pytest.raises(CompileError):
+            call()
+    monkeypatch.setattr(recorder, "error", None)
+    launch()
+    assert [len(one.launches) for one in recorder.compiled] == [1, 1]
+
+
+def test_a_launch_shape_reads_nothing_from_the_device(recorder):
+    """Not even for the text of an error."""
+    with xp.profiling.forbid_transfers(), pytest.raises(ArgumentTypeError, match=r"which waits: int\(array\)"):
+        axpy().launch_shape(cupy.array(3))
+    with pytest.raises(ArgumentTypeError, match=r"'args' must be the tuple of arguments, got cupy.ndarray"):
+        axpy().launch_shape(args=cupy.zeros((5, 700)))
+
+
 def test_a_prepared_launch_can_not_be_pickled(recorder):
     with pytest.raises(ArgumentTypeError, match="pickle the kernel, and prepare the launch anew"):
         pickle.dumps(axpy().prepare(1.0, *arrays(), 1000))

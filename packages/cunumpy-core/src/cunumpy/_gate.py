@@ -47,6 +47,19 @@ def describe(value: object) -> str:
     return name if shape is None or dtype is None else f"{name}(shape={shape}, dtype={dtype})"
 
 
+def given(value: object) -> str:
+    """Describe a value for an error message, with its text if that is short and needs no device to be read."""
+    if _arrays.is_device_array(value) or _arrays.is_foreign_device_array(value):
+        return describe(value)
+    try:
+        text = repr(value)
+    except Exception:  # Python has no text for integers of very many digits, and an object may have none
+        text = ""
+    if not text or len(text) > 100:
+        return f"{describe(value)} of {value.bit_length()} bits" if isinstance(value, int) else describe(value)
+    return text if type(value) is int else f"{describe(value)} ({text})"
+
+
 def as_host_array(
     value: Any,
     *,

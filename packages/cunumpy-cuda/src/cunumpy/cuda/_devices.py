@@ -534,14 +534,16 @@ def _integer(value: Any, function: str, argument: str) -> int:
         return operator.index(value)
     except TypeError:
         raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be an integer, got {_gate.describe(value)} ({value!r})."
+            f"{function}: argument {argument!r} must be an integer, got {_gate.given(value)}."
         ) from None
 
 
 def _natural(value: Any, function: str, argument: str) -> int:
     number = _integer(value, function, argument)
     if number < 0:
-        raise ArgumentError(f"{function}: argument {argument!r} must not be negative, got {number}.")
+        raise ArgumentError(f"{function}: argument {argument!r} must not be negative, got {_gate.given(number)}.")
+    if number >= 2**63:
+        raise ArgumentError(f"{function}: argument {argument!r} must fit in 64 bits, got {_gate.given(number)}.")
     return number
 
 

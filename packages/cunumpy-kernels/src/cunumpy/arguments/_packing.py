@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import struct
 from functools import lru_cache
+from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from weakref import ref
 
@@ -233,7 +234,9 @@ def _real_number(dtype: np.dtype[Any], where: str, wider: str) -> Callable[[int 
 
 
 def _refuse_range(value: Any, where: str, low: Any, high: Any, wider: str) -> NoReturn:
-    shown = value if len(repr(value)) < 60 else f"a number of {value.bit_length()} bits"
+    # Python has no text for integers of very many digits.
+    long = isinstance(value, int) and value.bit_length() > 200
+    shown = f"a number of {value.bit_length()} bits" if long else value
     raise ArgumentRangeError(
         f"{where} must be from {low!s} to {high!s}, got {shown}; pass a number in this range, or declare it {wider}."
     )
@@ -244,9 +247,15 @@ def _refuse_number(value: Any, where: str, expected: str, conversion: str) -> No
         remedy = f"it has to be read from the device, which waits: {conversion}(xp.to_numpy(array))"
     elif isinstance(value, np.ndarray):
         remedy = "pass one of its numbers, array.item() for an array of one element"
-    elif conversion == "float" and (isinstance(value, complex) or getattr(value, "dtype", np.dtype("f8")).kind == "c"):
-        remedy = "pass value.real where that is meant"
-    elif isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
+    elif isinstance(value, type):
+        remedy = "pass a number"
+    elif conversion in ("int", "float") and isinstance(value, (complex, np.complexfloating)):
+        remedy = (
+            "pass value.real where that is meant"
+            if conversion == "float"
+            else "pass int(value.real) where that is meant"
+        )
+    elif isinstance(value, (Number, np.bool_)) and not isinstance(value, np.timedelta64):
         remedy = f"pass {conversion}(value) where that is meant"
     else:
         remedy = "pass a number"

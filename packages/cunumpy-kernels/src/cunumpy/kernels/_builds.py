@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from cunumpy.cuda import cuda_include_dir, include_hash, resolve_includes
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a file's time of change tells it from its next version: file systems count in steps."""
+
+_growing = Lock()
 
 _device_limits: dict[int, DeviceLimits] = {}
 
@@ -90,8 +93,10 @@ class Build:
                 f"{limits.shared} that a block can have"
             )
         if shared > self.allowance:
-            self.kernel.max_dynamic_shared_size_bytes = shared
-            self.allowance = shared
+            with _growing:  # or a thread that needs less could set it last
+                if shared > self.allowance:
+                    self.kernel.max_dynamic_shared_size_bytes = shared
+                    self.allowance = shared
         self.checked = launch
 
     def _refuse(self, problem: str) -> None:
@@ -143,8 +148,9 @@ class HeaderHash:
 
     def digest(self) -> str:
         """Return the hash of all headers, ``""`` without any."""
-        if self._found is not None and self._found[0] == self._state(self._found[2]):
-            return self._found[1]
+        found = self._found  # another thread may replace it
+        if found is not None and found[0] == self._state(found[2]):
+            return found[1]
         headers = self.headers()
         state = self._state(headers)
         digest = include_hash(headers) if headers else ""

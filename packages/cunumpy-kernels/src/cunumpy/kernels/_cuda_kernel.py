@@ -13,7 +13,7 @@ import numpy as np
 
 from cunumpy import _backend, _transfers
 from cunumpy._arrays import is_foreign_device_array
-from cunumpy._gate import describe
+from cunumpy._gate import describe, given
 from cunumpy.arguments._current_device import current_device, device_of_arrays
 from cunumpy.arguments._packing import check_devices, is_device, packer
 from cunumpy.arguments._protocol import LEAF_TYPES, NUMBER_TYPES, expand, members
@@ -471,6 +471,7 @@ class CudaKernel:
         with self._lock:
             for key in [key for key in self._builds if key[0] == device]:
                 del self._builds[key]
+            self._generation += 1  # prepared launches forget it too, if it does not compile now
             return self.compile(log_stream=log_stream)
 
     def check_cuda(self, archs: Iterable[str] = ("sm_75", "sm_80", "sm_90", "sm_120")) -> CompileReport:
@@ -574,8 +575,12 @@ class CudaKernel:
             return tuple([one[0] if type(one) is np.ndarray else one for one in packed])
         return packed
 
-    def _pack(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], bool]:
-        """Return the checked arguments as they are launched, and whether any of them needs CuPy to take it."""
+    def _pack(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Sequence[Any] | None]:
+        """Return the checked arguments as they are launched.
+
+        Where any of them could need CuPy to take it, return what they stand for too, else None: an argument object may
+        make its arrays when it is asked, and a packed view or struct does not keep them alive.
+        """
         values: Sequence[Any] = args
         device = device_of_arrays()
         others = not LEAF_TYPES.issuperset(map(type, args))
@@ -586,10 +591,10 @@ class CudaKernel:
                     check_devices(value, device, f"{self._owner}: argument {describe(value)}")
         check_all = self._check_all
         if check_all is None:
-            return tuple(values), True
+            return tuple(values), values
         if len(values) != self._count:
             self._refuse_count(args, values)
-        return check_all(device, *values), others
+        return check_all(device, *values), values if others else None
 
     def _refuse_count(self, args: tuple[Any, ...], values: Sequence[Any]) -> NoReturn:
         assert self._signature is not None
@@ -676,6 +681,11 @@ class CudaKernel:
 
     def _inferred(self, args: tuple[Any, ...] | None, ndim: int) -> Any:
         source = self._n_threads_from
+        if args is not None and not isinstance(args, (tuple, list)):
+            raise ArgumentTypeError(
+                f"{self._owner}: argument 'args' must be the tuple of arguments, got {describe(args)}; pass (array,) "
+                "for one."
+            )
         if args is None or source is None:
             raise ArgumentTypeError(
                 f"{self._owner}: the number of threads is not known; pass n_threads or grid"
@@ -722,7 +732,7 @@ class CudaKernel:
             In debug mode or with `check_finite`: the kernel failed, or there is NaN or infinity in an array.
         """
         shape = self.launch_shape(n_threads, grid=grid, block=block, args=args)
-        if type(shared_mem) is not int or shared_mem < 0:
+        if type(shared_mem) is not int or not 0 <= shared_mem < 2**31:
             shared_mem = self._shared(shared_mem)
         device = current_device()
         packed, others = self._pack(args)
@@ -738,7 +748,7 @@ class CudaKernel:
             build.check(launch)
         if stream is not None:
             self._check_stream(stream, device)
-        if others:
+        if others is not None:
             packed = self._launchable(packed)
         if debug or self._check_finite:
             self._launch_and_wait(build, launch, packed, args, stream)
@@ -776,11 +786,14 @@ class CudaKernel:
             size = operator.index(shared_mem)
         except TypeError:
             raise ArgumentTypeError(
-                f"{self._owner}: argument 'shared_mem' must be a number of bytes, got {describe(shared_mem)} "
-                f"({shared_mem!r})."
+                f"{self._owner}: argument 'shared_mem' must be a number of bytes, got {given(shared_mem)}."
             ) from None
-        if size < 0:
-            raise ArgumentError(f"{self._owner}: argument 'shared_mem' must not be negative, got {size}.")
+        if not 0 <= size < 2**31:
+            raise ArgumentError(
+                f"{self._owner}: argument 'shared_mem' must "
+                + ("not be negative" if size < 0 else "be less than 2 GiB")
+                + f", got {given(size)}."
+            )
         return size
 
     def _check_stream(self, stream: Any, current: int | None) -> None:
@@ -866,11 +879,17 @@ def _converted(check: Callable[[Any, int | None], Any], value: Any) -> Any:
     return packed[0] if type(packed) is np.ndarray else packed
 
 
+def _parts(value: Any) -> list[Any]:
+    """Return an argument object's parts, and theirs, to keep them."""
+    return [(member, _parts(member)) for _, member in members(value)]
+
+
 class PreparedLaunch:
     """A launch whose arguments are checked and packed; calling it costs hardly more than CuPy's raw kernel.
 
     Made by `CudaKernel.prepare`. It keeps its arrays alive, and launches on what they hold at the time of the call.
-    Structs are packed once: what is replaced in them later is not noticed.
+    Structs are packed when it is prepared, and anew by a `set` that infers the number of threads anew; else what is
+    replaced in them, and in other argument objects, is not noticed.
 
     Parameters
     ----------
@@ -903,6 +922,7 @@ class PreparedLaunch:
         "_generation",
         "_given",
         "_grid",
+        "_held",
         "_kernel",
         "_packed",
         "_run",
@@ -931,9 +951,11 @@ class PreparedLaunch:
         kernel = self._kernel
         shape = kernel.launch_shape(**self._given, args=args)
         packed, others = kernel._pack(args)
-        if others and self._device is not None:
+        if others is not None and self._device is not None:
             packed = kernel._launchable(packed)
         self._args, self._packed = args, packed
+        # An argument object may get other arrays later, and the launch goes on with those that it was given.
+        self._held = None if others is None else [list(others), [_parts(value) for value in args]]
         self._grid, self._block = shape
         self._generation = -1  # the next launch is compared with the limits of the device
 
@@ -989,7 +1011,7 @@ class PreparedLaunch:
         if self._set_alone(values, names):
             return
         args = list(self._args)
-        if len(args) != len(names):
+        if not self._one_each():
             args = []
             for value in self._args:
                 parts = expand([value], kernel._owner)
@@ -998,10 +1020,14 @@ class PreparedLaunch:
             args[names.index(name)] = value
         self._take(tuple(args))
 
+    def _one_each(self) -> bool:
+        """Tell whether each argument stands for one parameter."""
+        return self._held is None or all(len(expand([value], self._kernel._owner)) == 1 for value in self._args)
+
     def _set_alone(self, values: dict[str, Any], names: list[str]) -> bool:
         """Replace arguments that leave the others and the number of threads as they are; tell whether they do."""
         checks, kinds = self._kernel._checks, set(map(type, values.values()))
-        if checks is None or len(self._args) != len(names) or not LEAF_TYPES.issuperset(kinds):
+        if checks is None or not LEAF_TYPES.issuperset(kinds) or not self._one_each():
             return False
         if self._given["n_threads"] is None and self._given["grid"] is None:
             by_arrays = isinstance(self._kernel._n_threads_from, str)
@@ -1012,6 +1038,9 @@ class PreparedLaunch:
             position = names.index(name)
             packed[position] = checks[position](value, device)
             args[position] = value
+        for kept in self._held or ():
+            for name in values:
+                kept[names.index(name)] = None
         self._packed, self._args = tuple(packed), tuple(args)
         return True
 
@@ -1053,6 +1082,7 @@ class PreparedLaunch:
             self._take(self._args)
         elif current != self._device:
             self._refuse_device()
+        generation = kernel._generation  # before the build, which another thread may replace
         build = None if debug or current is None else kernel._builds.get((current, False))
         if build is None:
             build = kernel._built(debug)
@@ -1065,7 +1095,7 @@ class PreparedLaunch:
             kernel._launch_and_wait(build, launch, self._packed, self._args, stream)
             return
         self._run = build.launch
-        self._generation = kernel._generation
+        self._generation = generation
         options = {} if stream is None else {"stream": stream}
         build.launch(self._grid, self._block, self._packed, shared_mem=self._shared, **options)
 

@@ -7,7 +7,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from cunumpy._arrays import is_device_array
-from cunumpy._gate import describe
+from cunumpy._gate import given
 from cunumpy.arguments._protocol import members
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
@@ -26,14 +26,14 @@ def extents(value: Any, owner: str, argument: str, *, lowest: int) -> tuple[int,
     """Return one to three integers as a tuple."""
     if type(value) is int:
         sizes: tuple[Any, ...] = (value,)
-    elif isinstance(value, (str, bytes, set, frozenset, dict)) or is_device_array(value):
+    elif isinstance(value, (str, bytes, bytearray, set, frozenset, dict)) or is_device_array(value):
         _refuse(owner, argument, value)
     elif hasattr(value, "__iter__") and getattr(value, "shape", None) != ():
         sizes = tuple(value)
     else:
         sizes = (value,)
     if not 1 <= len(sizes) <= 3:
-        raise ArgumentError(f"{owner}: argument {argument!r} must have 1 to 3 integers, got {len(sizes)} ({value!r}).")
+        raise ArgumentError(f"{owner}: argument {argument!r} must have 1 to 3 integers, got {len(sizes)}.")
     found = []
     for size in sizes:
         try:
@@ -44,13 +44,16 @@ def extents(value: Any, owner: str, argument: str, *, lowest: int) -> tuple[int,
             _refuse(owner, argument, value)
     if min(found) < lowest:
         kind = "positive" if lowest == 1 else "not negative"
-        raise ArgumentError(f"{owner}: argument {argument!r} must be {kind}, got {value!r}.")
+        raise ArgumentError(f"{owner}: argument {argument!r} must be {kind}, got {given(value)}.")
+    if max(found) >= 2**63:
+        raise ArgumentError(f"{owner}: argument {argument!r} must fit in 64 bits, got {given(value)}.")
     return tuple(found)
 
 
 def _refuse(owner: str, argument: str, value: Any) -> NoReturn:
+    remedy = "; it has to be read from the device, which waits: int(array)" if is_device_array(value) else ""
     raise ArgumentTypeError(
-        f"{owner}: argument {argument!r} must be an integer or 1 to 3 of them, got {describe(value)} ({value!r})."
+        f"{owner}: argument {argument!r} must be an integer or 1 to 3 of them, got {given(value)}{remedy}."
     )
 
 

@@ -124,7 +124,7 @@ class CudaKernelVariants:
         compile_each(list(self._kernels.values()), count)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_factory": self._factory, "_kernels": self._kernels}
+        return {"_factory": self._factory, "_kernels": dict(self._kernels)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
