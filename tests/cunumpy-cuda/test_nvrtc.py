@@ -276,6 +276,12 @@ def test_what_the_assembler_tells_is_no_part_of_a_warning() -> None:
     [
         ((Path("a.cu"),), {}, ArgumentTypeError, "'source' must be the source code as str, got pathlib"),
         (("int a;\0",), {}, ArgumentError, "NUL"),
+        ((HALVE,), {"options": ["-DA=\0b"]}, ArgumentError, "'options' holds a NUL"),
+        ((HALVE,), {"name_expressions": ["f<int>\0"]}, ArgumentError, "'name_expressions' holds a NUL"),
+        ((HALVE,), {"filename": "a\0.cu"}, ArgumentError, "'filename' holds a NUL"),
+        ((HALVE,), {"include_dirs": ["a\0"]}, ArgumentError, "holds a NUL"),
+        (("// \ud800",), {}, ArgumentError, "'source' holds .* half of a character"),
+        ((HALVE,), {"options": ["-dlto"]}, ArgumentError, "'-dlto', with which no machine code is made"),
         ((HALVE,), {"archs": "sm_80"}, ArgumentTypeError, r"archs=\['sm_80'\]"),
         ((HALVE,), {"archs": ["sm_80", 90]}, ArgumentTypeError, "'archs' must be made of strings, got int"),
         ((HALVE,), {"archs": []}, ArgumentError, "names no architecture"),

@@ -229,6 +229,13 @@ def test_templates():
     assert "is a template with 3 parameter(s); pass template_args" in refused(source)
     assert "is no template; leave out template_args" in refused("__global__ void k();", template_args=[])
     assert "the type 'Foo' is not known" in refused(source, template_args=["Foo"])
+    assert "holds int of 16610 bits; integers of C++" in refused(source, template_args=["int", 10**5000])
+    for single, text in (
+        ({"template_args": "int"}, r"pass \['int'\]"),
+        ({"structs": 3}, r"pass structs=\[struct\]"),
+    ):
+        with pytest.raises(ArgumentTypeError, match=f"parse_cuda_signature: argument .* must be .*; {text}"):
+            parse_cuda_signature(source, "k", **single)
     assert "the template argument '3' is no type" not in refused(source, template_args=["3"])
     with pytest.raises(
         ArgumentTypeError, match=r"argument 'template_args' holds b'x', which is no type of CUDA; pass a dtype"

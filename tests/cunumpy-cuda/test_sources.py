@@ -133,6 +133,20 @@ def test_a_source_that_is_no_text_is_refused():
         resolve_includes(Path("kernel.cu"))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("argument", ["include_dirs", "angle_dirs"])
+def test_a_single_folder_is_refused(argument, tmp_path):
+    """Its characters would be folders, among them the root."""
+    for folder in (str(tmp_path), tmp_path):
+        with pytest.raises(ArgumentTypeError, match=f"resolve_includes: argument '{argument}' must be several folders"):
+            resolve_includes('#include "etc/hosts"', **{argument: folder})
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "loop"])
+def test_names_that_no_file_can_have_are_not_found(name, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    assert resolve_includes(f'#include "{name}"', [tmp_path]) == []
+
+
 def test_the_hash_is_of_lengths_and_contents(tmp_path):
     write(tmp_path / "one", a="xy", b="z")
     write(tmp_path / "two", c="xy", d="z", e="x", f="yz")

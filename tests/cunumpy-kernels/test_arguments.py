@@ -274,6 +274,8 @@ def test_alignment_and_structs_are_checked():
     for alignment in (4, 24):
         with pytest.raises(ArgumentError, match=f"must be a power of two of 8 or more, .* got {alignment}"):
             CudaStruct("S", [("x", "double")], alignment=alignment)
+    with pytest.raises(ArgumentError, match="argument 'alignment' is 1180591620717411303424, and a kernel's"):
+        CudaStruct("S", [("x", "double")], alignment=2**70)
     with pytest.raises(ArgumentTypeError, match="argument 'alignment' must be an int, got float"):
         CudaStruct("S", [("x", "double")], alignment=8.0)
     with pytest.raises(ArgumentTypeError, match="pass CudaStruct objects"):

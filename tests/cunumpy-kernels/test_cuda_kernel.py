@@ -102,6 +102,11 @@ def test_expression_of_a_template():
         ({"include_dirs": "here"}, ArgumentTypeError, "'include_dirs' must be a sequence of folders"),
         ({"template_args": "double"}, ArgumentTypeError, "'template_args' must be a sequence"),
         ({"template_args": ["double"]}, ArgumentError, "is no template"),
+        (
+            {"structs": gpu_kernels.INNER},
+            ArgumentTypeError,
+            "'structs' must be several structs, got",
+        ),
         ({"n_threads_from": "all"}, ArgumentTypeError, "'auto', 'first_array', 'last_axis'"),
         ({"n_threads_from": 3}, ArgumentTypeError, "'n_threads_from' must be a function"),
     ],

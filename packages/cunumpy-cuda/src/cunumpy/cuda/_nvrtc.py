@@ -236,8 +236,6 @@ def check_cuda(
             f"check_cuda: argument 'source' must be the source code as str, got {describe(source)}; read a file with "
             "Path(...).read_text() and pass its name as filename=."
         )
-    if "\0" in source:
-        raise ArgumentError("check_cuda: argument 'source' holds a NUL character, where the compiler would stop.")
     wanted = list(dict.fromkeys(_strings(archs, "archs")))
     words = [*_strings(options, "options"), *(f"-I{os.fspath(folder)}" for folder in _paths(include_dirs))]
     names = list(dict.fromkeys(_strings(name_expressions, "name_expressions")))
@@ -247,9 +245,17 @@ def check_cuda(
                 f"check_cuda: argument 'options' holds {word!r}; name architectures by archs=[...], as in "
                 'archs=["sm_90"].'
             )
+        if re.match(r"--?dlto\b|--?dlink-time-opt\b", word):
+            raise ArgumentError(
+                f"check_cuda: argument 'options' holds {word!r}, with which no machine code is made; leave it out."
+            )
+    name = "<source>" if filename is None else os.fsdecode(filename)
+    texts = {"source": [source], "options": words, "name_expressions": names, "filename": [name]}
+    for argument, strings in texts.items():
+        for text in strings:
+            _check_text(text, argument)
     library = _library()
     _check_archs(wanted, library)
-    name = "<source>" if filename is None else os.fspath(filename)
     built = [_compile(library, source.removeprefix("\ufeff"), name, arch, words, names) for arch in wanted]
     messages = _merged(built)
     errors = [message for message in messages if message.severity == "error"]
@@ -268,6 +274,18 @@ def check_cuda(
         {one.arch: one.cubin for one in built if one.cubin is not None},
         built[0].lowered if built else {},
     )
+
+
+def _check_text(text: str, argument: str) -> None:
+    if "\0" in text:
+        raise ArgumentError(f"check_cuda: argument {argument!r} holds a NUL character, where the compiler would stop.")
+    try:
+        text.encode(errors="surrogateescape")
+    except UnicodeEncodeError as error:
+        raise ArgumentError(
+            f"check_cuda: argument {argument!r} holds {text[error.start]!r}, which is half of a character; no file can "
+            "have it."
+        ) from None
 
 
 def _strings(values: Iterable[str], argument: str) -> list[str]:
@@ -348,7 +366,9 @@ def _program(library: ctypes.CDLL, source: str, filename: str, names: list[str])
     _require(library.nvrtcCreateProgram(ctypes.byref(program), text, title, 0, None, None), "nvrtcCreateProgram")
     try:
         for name in names:
-            _require(library.nvrtcAddNameExpression(program, name.encode()), "nvrtcAddNameExpression")
+            _require(
+                library.nvrtcAddNameExpression(program, name.encode(errors="surrogateescape")), "nvrtcAddNameExpression"
+            )
         yield program
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))

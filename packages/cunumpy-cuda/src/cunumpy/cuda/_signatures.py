@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cunumpy._gate import given
 from cunumpy.cuda._ctypes_table import ctype_of
 from cunumpy.cuda._declarations import Declarations, KernelHeader, Path, read_declarations, split
 from cunumpy.cuda._tokens import SourceError, is_name, words_of
@@ -119,6 +120,11 @@ def kernel_declaration(
     check_text(source, "source", "the source code", function)
     check_text(name, "name", "the name of a kernel", function)
     known = structs_by_name(structs, function)
+    if isinstance(template_args, str):
+        raise ArgumentTypeError(
+            f"{function}: argument 'template_args' must be a sequence with one entry for each parameter, got the str "
+            f"{template_args!r}; pass [{template_args!r}]."
+        )
     arguments = None if template_args is None else [template_argument(one, function) for one in template_args]
     given = as_defines(defines, function)
     try:
@@ -193,6 +199,10 @@ def template_argument(value: Any, function: str) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
+        if int(value).bit_length() > 64:
+            raise ArgumentError(
+                f"{function}: argument 'template_args' holds {given(value)}; integers of C++ have up to 64 bits."
+            )
         return str(int(value))
     try:
         return ctype_of(value)

@@ -69,7 +69,7 @@ def resolve_includes(
     Raises
     ------
     ArgumentTypeError
-        `source` is not a string.
+        `source` is not a string, or a single folder is given for several.
 
     Examples
     --------
@@ -83,6 +83,12 @@ def resolve_includes(
             f"resolve_includes: argument 'source' must be the source code as str, got {describe(source)}; read a file "
             "with Path(...).read_text()."
         )
+    for folders, argument in ((include_dirs, "include_dirs"), (angle_dirs, "angle_dirs")):
+        if isinstance(folders, (str, bytes, os.PathLike)):
+            raise ArgumentTypeError(
+                f"resolve_includes: argument {argument!r} must be several folders, got the single one {folders!r}; "
+                f"pass {argument}=[{folders!r}]."
+            )
     angles = [Path(folder) for folder in angle_dirs]
     quotes = [*map(Path, include_dirs), *angles]
     found: list[Path] = []
@@ -91,7 +97,7 @@ def resolve_includes(
     def visit(text: str, folder: Path | None) -> None:
         for quoted, name in _included_names(text):
             folders = ([] if folder is None else [folder]) + quotes if quoted else angles
-            candidate = next((path for path in (place / name for place in folders) if path.is_file()), None)
+            candidate = next((path for path in (place / name for place in folders) if _is_file(path)), None)
             if candidate is None:
                 continue
             resolved = candidate.resolve()
@@ -102,6 +108,13 @@ def resolve_includes(
 
     visit(source, None if base_dir is None else Path(base_dir))
     return found
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that no file can have
+        return False
 
 
 @functools.lru_cache(maxsize=64)

@@ -127,6 +127,10 @@ def check_text(value: object, argument: str, what: str, function: str) -> None:
 
 def structs_by_name(structs: Iterable[Any], function: str) -> dict[str, Any]:
     known: dict[str, Any] = {}
+    if not hasattr(structs, "__iter__"):
+        raise ArgumentTypeError(
+            f"{function}: argument 'structs' must be several structs, got {describe(structs)}; pass structs=[struct]."
+        )
     for struct in structs:
         name, dtype = getattr(struct, "name", None), getattr(struct, "dtype", None)
         if not isinstance(name, str) or not isinstance(dtype, np.dtype):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy._gate import describe
+from cunumpy._gate import describe, given
 from cunumpy.arguments import _layouts
 from cunumpy.arguments._annotations import (
     Annotations,
@@ -651,6 +651,10 @@ def _alignment(fields: Iterable[CudaParameter], asked: int | None, function: str
         wanted = operator.index(asked)
     except TypeError:
         raise ArgumentTypeError(f"{function}: argument 'alignment' must be an int, got {describe(asked)}.") from None
+    if wanted > 2**20:
+        raise ArgumentError(
+            f"{function}: argument 'alignment' is {given(wanted)}, and a kernel's parameters are never that large."
+        )
     if wanted < natural or wanted & (wanted - 1):
         raise ArgumentError(
             f"{function}: argument 'alignment' must be a power of two of {natural} or more, which its fields need, got "

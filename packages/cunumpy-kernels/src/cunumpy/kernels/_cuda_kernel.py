@@ -131,6 +131,10 @@ class CudaKernel:
         self._options = _texts(options, owner, "options")
         self._include_dirs = tuple(map(Path, _paths(include_dirs, owner, "include_dirs")))
         self._source_dir = None if source_dir is None else Path(source_dir)
+        if not hasattr(structs, "__iter__"):
+            raise ArgumentTypeError(
+                f"{owner}: argument 'structs' must be several structs, got {describe(structs)}; pass structs=[struct]."
+            )
         self._structs = tuple(structs)
         self._template_args = None if template_args is None else _template_args(template_args, owner)
         self._debug = None if debug is None else bool(debug)
