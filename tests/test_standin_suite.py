@@ -13,6 +13,15 @@ from cunumpy.kernel_testing._subprocess import fake_cupy_environment
 FOLDER = pathlib.Path(__file__).parent / "standin"
 
 
+def test_the_script_for_gpus_runs_and_prints_its_figures() -> None:
+    command = [sys.executable, str(FOLDER.parent / "gpu" / "run.py"), "-k", "overhead or cost"]
+    environment = fake_cupy_environment({})
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for text in ("| PreparedLaunch, 4 arguments |", "2 passed", "| HostStaging.copy |"):
+        assert text in done.stdout
+
+
 def test_the_suite_for_the_cupy_backend_passes() -> None:
     folders = [str(FOLDER), str(FOLDER.parent / "gpu")]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *folders]

@@ -1,7 +1,7 @@
 """Tests of the CuPy backend on a real GPU: ``uv run --with cupy-cuda12x pytest tests/gpu``.
 
-Where the packages are not installed, their sources serve: ``PYTHONPATH`` with all of ``packages/*/src`` and ``tests``,
-and Python with NumPy, CuPy, array-api-compat and pytest.
+Where the packages are not installed, ``python tests/gpu/run.py`` takes their sources, and prints figures too; Python
+needs NumPy, CuPy, array-api-compat and pytest for it.
 
 The stand-in for CuPy runs them too, in `tests/test_standin_suite.py`, so that they stay right. Elsewhere they are not
 collected, unless ``CUNUMPY_REQUIRE_CUDA`` says that there has to be a GPU.

@@ -352,7 +352,10 @@ def _compile(
         lowered: dict[str, str] = {}
         for name in names:
             pointer = ctypes.c_char_p()
-            _require(library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(pointer)), "nvrtcGetLoweredName")
+            _require(
+                library.nvrtcGetLoweredName(program, name.encode(errors="surrogateescape"), ctypes.byref(pointer)),
+                "nvrtcGetLoweredName",
+            )
             lowered[name] = (pointer.value or b"").decode()
         cubin = _bytes(library, program, "CUBIN")
     kernels, functions = _usage(log, arch, {value: key for key, value in lowered.items()}, _constant_bytes(cubin))
