@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import numpy as np
 import pytest
 
 import cunumpy as xp
@@ -82,9 +83,10 @@ def test_other_threads_see_the_process_and_not_the_block() -> None:
 
 
 @pytest.mark.parametrize("call", [set_cuda_debug, lambda value: cuda_debug(value).__enter__()])
-def test_strings_have_no_truth(call) -> None:
-    with pytest.raises(ArgumentTypeError, match="'enabled' must be True or False, got the string 'no'"):
-        call("no")
+@pytest.mark.parametrize("value", ["no", b"no", np.str_("no"), np.zeros(1), np.zeros(3)])
+def test_strings_and_arrays_have_no_truth(call, value) -> None:
+    with pytest.raises(ArgumentTypeError, match="'enabled' must be True or False, got "):
+        call(value)
 
 
 @pytest.mark.parametrize(("text", "value"), [("", "False"), (" ON ", "True"), ("1", "True"), ("no", "False")])

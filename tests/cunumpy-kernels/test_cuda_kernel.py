@@ -108,6 +108,13 @@ def test_expression_of_a_template():
             "'structs' must be several structs, got",
         ),
         ({"n_threads_from": "all"}, ArgumentTypeError, "'auto', 'first_array', 'last_axis'"),
+        ({"options": None}, ArgumentTypeError, "'options' must be a sequence of str, got NoneType (None)."),
+        ({"include_dirs": [3]}, ArgumentTypeError, "'include_dirs' must be a path, a str or Path, got 3."),
+        ({"source_dir": 3}, ArgumentTypeError, "'source_dir' must be a path"),
+        ({"debug": "off"}, ArgumentTypeError, "'debug' must be True or False, got str ('off')"),
+        ({"check_finite": "no"}, ArgumentTypeError, "'check_finite' must be True or False"),
+        ({"check_signature": "no"}, ArgumentTypeError, "'check_signature' must be True or False"),
+        ({"check_finite": np.zeros(2)}, ArgumentTypeError, "'check_finite' must be True or False, got numpy.ndarray"),
         ({"n_threads_from": 3}, ArgumentTypeError, "'n_threads_from' must be a function"),
     ],
 )
@@ -449,6 +456,18 @@ def test_the_remedy_works_for_what_was_given(ctype, value, remedy):
     with pytest.raises(ArgumentTypeError) as caught:
         taking(ctype).prepare_args(value)
     assert f"; {remedy}" in str(caught.value)
+
+
+def test_the_largest_number_is_said_exactly():
+    with pytest.raises(ArgumentRangeError, match="must be from -65504 to 65504, got 65520"):
+        taking("__half").prepare_args(65520.0)
+    assert taking("__half").prepare_args(65519.9)[0] == 65504
+
+
+@pytest.mark.parametrize("method", [CudaKernel.from_file, CudaKernel.all_from_file])
+def test_what_is_no_path_is_refused(method):
+    with pytest.raises(ArgumentTypeError, match=f"CudaKernel.{method.__name__}: argument 'path' must be a path"):
+        method(3)
 
 
 def test_an_array_without_dimensions_is_no_number():

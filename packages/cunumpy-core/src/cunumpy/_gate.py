@@ -60,6 +60,13 @@ def given(value: object) -> str:
     return text if type(value) is int else f"{describe(value)} ({text})"
 
 
+def as_truth(value: object, *, function: str, argument: str) -> bool:
+    """Return the truth of a flag; refuse strings, whose truth is not what they say, and arrays."""
+    if not isinstance(value, (str, bytes)) and (isinstance(value, np.generic) or not hasattr(value, "ndim")):
+        return bool(value)
+    raise ArgumentTypeError(f"{function}: argument {argument!r} must be True or False, got {given(value)}.")
+
+
 def as_host_array(
     value: Any,
     *,

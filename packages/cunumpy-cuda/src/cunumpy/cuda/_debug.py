@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from cunumpy import _environment
-from cunumpy.errors import ArgumentTypeError
+from cunumpy import _environment, _gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ def set_cuda_debug(enabled: bool) -> None:
     Raises
     ------
     ArgumentTypeError
-        A string, whose truth would not be what it says.
+        A string, whose truth would not be what it says, or an array.
 
     Examples
     --------
@@ -41,7 +40,7 @@ def set_cuda_debug(enabled: bool) -> None:
     >>> xp.cuda.set_cuda_debug(False)
     """
     global _default
-    value = _truth(enabled, "set_cuda_debug")
+    value = _gate.as_truth(enabled, function="set_cuda_debug", argument="enabled")
     if _chosen.get() is None:
         _default = value
     else:
@@ -76,7 +75,7 @@ def cuda_debug(enabled: bool = True) -> Iterator[None]:
     Raises
     ------
     ArgumentTypeError
-        A string, whose truth would not be what it says.
+        A string, whose truth would not be what it says, or an array.
 
     Examples
     --------
@@ -85,16 +84,10 @@ def cuda_debug(enabled: bool = True) -> Iterator[None]:
     ...     xp.cuda.get_cuda_debug()
     True
     """
-    value = _truth(enabled, "cuda_debug")
+    value = _gate.as_truth(enabled, function="cuda_debug", argument="enabled")
     before = _chosen.get()
     _chosen.set(value)
     try:
         yield
     finally:
         _chosen.set(before)
-
-
-def _truth(enabled: bool, function: str) -> bool:
-    if isinstance(enabled, str):
-        raise ArgumentTypeError(f"{function}: argument 'enabled' must be True or False, got the string {enabled!r}.")
-    return bool(enabled)

@@ -228,7 +228,8 @@ def _real_number(dtype: np.dtype[Any], where: str, wider: str) -> Callable[[int 
                     f"{where} can't hold the integer {value} exactly, the next number is {rounded:.0f}; pass "
                     "float(value) where rounding is meant, or declare it an integer type."
                 )
-        _refuse_range(value, where, -info.max, info.max, wider)
+        largest = f"{float(info.max):.0f}" if dtype.itemsize == 2 else str(info.max)
+        _refuse_range(value, where, f"-{largest}", largest, wider)
 
     return real
 

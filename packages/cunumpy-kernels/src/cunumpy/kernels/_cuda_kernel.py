@@ -13,7 +13,7 @@ import numpy as np
 
 from cunumpy import _backend, _transfers
 from cunumpy._arrays import is_foreign_device_array
-from cunumpy._gate import describe, given
+from cunumpy._gate import as_truth, describe, given
 from cunumpy.arguments._current_device import current_device, device_of_arrays
 from cunumpy.arguments._packing import check_devices, is_device, packer
 from cunumpy.arguments._protocol import LEAF_TYPES, NUMBER_TYPES, expand, members
@@ -129,15 +129,18 @@ class CudaKernel:
         self._name, self._source, self._owner = name, source, owner
         self._file: Path | None = None
         self._options = _texts(options, owner, "options")
-        self._include_dirs = tuple(map(Path, _paths(include_dirs, owner, "include_dirs")))
-        self._source_dir = None if source_dir is None else Path(source_dir)
+        self._include_dirs = tuple(
+            _path(folder, owner, "include_dirs") for folder in _paths(include_dirs, owner, "include_dirs")
+        )
+        self._source_dir = None if source_dir is None else _path(source_dir, owner, "source_dir")
         if not hasattr(structs, "__iter__"):
             raise ArgumentTypeError(
                 f"{owner}: argument 'structs' must be several structs, got {describe(structs)}; pass structs=[struct]."
             )
         self._structs = tuple(structs)
         self._template_args = None if template_args is None else _template_args(template_args, owner)
-        self._debug = None if debug is None else bool(debug)
+        self._debug = None if debug is None else as_truth(debug, function=owner, argument="debug")
+        check_signature = as_truth(check_signature, function=owner, argument="check_signature")
         self._signature: tuple[CudaParameter, ...] | None = None
         self._bound: int | None = None
         if check_signature:
@@ -155,7 +158,7 @@ class CudaKernel:
         self._block = block_of(block_size, owner, "block_size", None)
         self._n_threads_from: Callable[[tuple[Any, ...]], Any] | str | None = None
         self.n_threads_from = n_threads_from
-        self._check_finite = bool(check_finite)
+        self._check_finite = as_truth(check_finite, function=owner, argument="check_finite")
         self._start()
 
     def _start(self) -> None:
@@ -208,7 +211,7 @@ class CudaKernel:
         ArgumentError
             Without `name`, a file name that does not end with `suffix`.
         """
-        file = Path(path)
+        file = _path(path, "CudaKernel.from_file", "path")
         source = _read(file, "CudaKernel.from_file")
         if name is None:
             if not suffix or not file.name.endswith(suffix) or file.name == suffix:
@@ -241,7 +244,7 @@ class CudaKernel:
         ArgumentError
             It has no kernel.
         """
-        file = Path(path)
+        file = _path(path, "CudaKernel.all_from_file", "path")
         source = _read(file, "CudaKernel.all_from_file")
         defines = _defines(_texts(kwargs.get("options", ()), "CudaKernel.all_from_file", "options"))
         names = cuda_kernel_names(source, defines=defines, filename=str(file))
@@ -343,7 +346,7 @@ class CudaKernel:
 
     @check_finite.setter
     def check_finite(self, value: bool) -> None:
-        self._check_finite = bool(value)
+        self._check_finite = as_truth(value, function=self._owner, argument="check_finite")
 
     @property
     def template_args(self) -> tuple[Any, ...] | None:
@@ -1132,8 +1135,8 @@ def _read(file: Path, function: str) -> str:
 def _texts(values: Any, owner: str, argument: str) -> tuple[str, ...]:
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise ArgumentTypeError(
-            f"{owner}: argument {argument!r} must be a sequence of str, got {describe(values)} ({values!r}); pass "
-            f"[{values!r}]."
+            f"{owner}: argument {argument!r} must be a sequence of str, got {given(values)}"
+            + (f"; pass [{values!r}]." if isinstance(values, str) else ".")
         )
     texts = tuple(values)
     for one in texts:
@@ -1145,10 +1148,19 @@ def _texts(values: Any, owner: str, argument: str) -> tuple[str, ...]:
 def _paths(values: Any, owner: str, argument: str) -> tuple[str | Path, ...]:
     if isinstance(values, (str, Path)) or not hasattr(values, "__iter__"):
         raise ArgumentTypeError(
-            f"{owner}: argument {argument!r} must be a sequence of folders, got {describe(values)} ({values!r}); pass "
-            f"[{values!r}]."
+            f"{owner}: argument {argument!r} must be a sequence of folders, got {given(values)}"
+            + (f"; pass [{values!r}]." if isinstance(values, (str, Path)) else ".")
         )
     return tuple(values)
+
+
+def _path(value: Any, owner: str, argument: str) -> Path:
+    try:
+        return Path(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{owner}: argument {argument!r} must be a path, a str or Path, got {given(value)}."
+        ) from None
 
 
 def _template_args(values: Any, owner: str) -> tuple[Any, ...]:
