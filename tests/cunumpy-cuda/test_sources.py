@@ -10,7 +10,7 @@ import pytest
 
 import cunumpy as xp
 from cunumpy.cuda import cuda_include_dir, include_hash, resolve_includes
-from cunumpy.errors import ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -166,3 +166,5 @@ def test_a_missing_file_raises(tmp_path):
 def test_a_single_path_for_the_hash_is_refused(tmp_path):
     with pytest.raises(ArgumentTypeError, match=r"include_hash: argument 'paths' .* pass \[path\]"):
         include_hash(str(tmp_path))
+    with pytest.raises(ArgumentError, match=r"include_hash: argument 'paths' holds the folder .*; pass files"):
+        include_hash([tmp_path])

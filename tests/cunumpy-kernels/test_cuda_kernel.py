@@ -84,6 +84,16 @@ def test_properties_say_what_was_given(tmp_path):
     assert axpy(check_signature=False).signature is None
 
 
+@pytest.mark.parametrize("value", [-(2**63), -(2**63) + 1, -3, 2**31, 2**63 - 1, 2**63, 2**64 - 1])
+def test_integers_of_templates_are_read_by_compilers_as_they_are(value):
+    kind = "unsigned long long" if value >= 2**63 else "long long"
+    source = f"template <{kind} N> __global__ void f({kind}* x) {{ *x = N; }}"
+    kernel = CudaKernel(source, "f", template_args=[value])
+    report = check_cuda(source, name_expressions=[kernel.expression], archs=["sm_80"])
+    assert f"{'n' if value < 0 else ''}{abs(value)}E" in report.lowered_names[kernel.expression]
+    assert not report.messages
+
+
 def test_expression_of_a_template():
     kernel = CudaKernel(SCALE, "scale", template_args=[np.float32, True])
     assert kernel.expression == "scale<float, true>"
@@ -143,6 +153,8 @@ def test_files(tmp_path):
     assert list(CudaKernel.all_from_file(file, block_size=32)) == ["axpy", "scale"]
     with pytest.raises(FileNotFoundError):
         CudaKernel.from_file(tmp_path / "none_cuda.cu")
+    with pytest.raises(ArgumentError, match=r"CudaKernel.from_file: argument 'path' is the folder .*; pass a file"):
+        CudaKernel.from_file(tmp_path, "axpy")
     with pytest.raises(ArgumentError, match=r"does not end with '\.cu_'"):
         CudaKernel.from_file(file, suffix=".cu_")
     with pytest.raises(ArgumentError, match=r"axpy_cuda\.cu:1:1: there is no kernel 'other'"):

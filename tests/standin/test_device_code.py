@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import warnings
 from types import ModuleType
 
 import cupy
@@ -53,6 +57,34 @@ def test_instances_of_a_template(code, raw_modules):
     assert cupy.asnumpy(doubles).tolist() == [0.5] * 3
     assert cupy.asnumpy(integers).tolist() == [2, 2, 0]
     assert raw_modules == ["add<double>", "add<int>"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_that_is_forked_while_a_thread_compiles_can_compile_too(code, monkeypatch):
+    compiling, finish = threading.Event(), threading.Event()
+    module = code._module
+
+    def slowly(name):
+        compiling.set()
+        assert finish.wait(30)
+        return module(name)
+
+    monkeypatch.setattr(code, "_module", slowly)
+    thread = threading.Thread(target=code.kernel, args=("spread",))
+    thread.start()
+    assert compiling.wait(30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads, which is what is tried
+        child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # ends it, if it waits for the lock
+        finish.set()
+        code.kernel("spread")
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    finish.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 def test_nothing_is_launched_for_nothing(code, raw_modules):

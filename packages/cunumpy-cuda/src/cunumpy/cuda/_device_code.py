@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from cunumpy import _backend
+from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._sources import cuda_include_dir, include_hash, resolve_includes
 from cunumpy.errors import ArgumentError
 
@@ -33,7 +33,7 @@ class DeviceCode:
         self.source = source
         self._modules: dict[str, Any] = {}
         self._kernels: dict[str, Any] = {}
-        self._lock = Lock()
+        self._lock = new_lock()
 
     @property
     def path(self) -> Path:

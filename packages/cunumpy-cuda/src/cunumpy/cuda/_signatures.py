@@ -199,11 +199,11 @@ def template_argument(value: Any, function: str) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
-        if int(value).bit_length() > 64:
+        if not -(2**63) <= int(value) < 2**64:
             raise ArgumentError(
                 f"{function}: argument 'template_args' holds {given(value)}; integers of C++ have up to 64 bits."
             )
-        return str(int(value))
+        return _integer_literal(int(value))
     try:
         return ctype_of(value)
     except (ArgumentError, ArgumentTypeError) as error:
@@ -211,6 +211,13 @@ def template_argument(value: Any, function: str) -> str:
             f"{function}: argument 'template_args' holds {value!r}, which is no type of CUDA; pass a dtype that CUDA "
             "has, a bool, an int, or the C++ text as str."
         ) from None
+
+
+def _integer_literal(value: int) -> str:
+    """Return an integer as C++ reads it: a minus sign is no part of a literal, and 2**63 has no type without a U."""
+    if value >= 2**63:
+        return f"{value}ULL"
+    return f"(-{-(value + 1)}LL - 1)" if value == -(2**63) else str(value)
 
 
 # Finding the kernel

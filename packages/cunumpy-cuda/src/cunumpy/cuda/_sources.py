@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cunumpy._gate import describe
 from cunumpy.cuda._tokens import directives
-from cunumpy.errors import ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -152,6 +152,8 @@ def include_hash(paths: Iterable[str | Path]) -> str:
     ------
     FileNotFoundError
         A file is missing.
+    ArgumentError
+        A path is a folder's.
 
     Examples
     --------
@@ -165,6 +167,8 @@ def include_hash(paths: Iterable[str | Path]) -> str:
         )
     digest = hashlib.sha256()
     for path in paths:
+        if Path(path).is_dir():
+            raise ArgumentError(f"include_hash: argument 'paths' holds the folder {str(path)!r}; pass files.")
         content = Path(path).read_bytes()
         digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()[:16]

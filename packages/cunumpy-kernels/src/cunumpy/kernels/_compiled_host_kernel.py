@@ -9,8 +9,8 @@ from typing import Any
 
 from cunumpy._call_sites import warn
 from cunumpy._gate import describe
+from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentTypeError, CuNumpyWarning
-from cunumpy.kernels._locks import new_lock
 from cunumpy.kernels._pickling import refuse_unimportable
 
 

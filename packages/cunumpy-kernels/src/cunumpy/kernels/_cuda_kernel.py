@@ -26,11 +26,11 @@ from cunumpy.cuda import (
     get_cuda_debug,
     is_hip,
 )
+from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._signatures import kernel_declaration, template_argument
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
 from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, device_limits
 from cunumpy.kernels._launch_shape import INFERENCES, Inference, block_of, check_grid, extents, grid_for
-from cunumpy.kernels._locks import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -1126,6 +1126,8 @@ class PreparedLaunch:
 
 
 def _read(file: Path, function: str) -> str:
+    if file.is_dir():
+        raise ArgumentError(f"{function}: argument 'path' is the folder {str(file)!r}; pass a file.")
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -9,9 +9,9 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cunumpy._gate import describe
+from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.kernels._cuda_kernel import CudaKernel
-from cunumpy.kernels._locks import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
