@@ -248,6 +248,18 @@ def test_a_kernel_alone_keeps_its_machine_code(tmp_path):
         CudaKernel.from_file(file).check_cuda(["sm_90"])
 
 
+def test_check_cuda_refuses_a_kernel_that_no_launch_finds(tmp_path):
+    """Without ``extern "C"`` the machine code has the kernel under a mangled name."""
+    file = tmp_path / "axpy_cuda.cu"
+    file.write_text("__global__ void axpy(double* x) { *x = 1; }")
+    with pytest.raises(
+        CompileError, match=r"'axpy': the compiled code has no function 'axpy'; declare it extern \"C\""
+    ):
+        KernelCatalog({"axpy": Kernel(None, CudaKernel.from_file(file))}).check_cuda(["sm_90"])
+    file.write_text('extern "C" {\n__global__ void axpy(double* x) { *x = 1; }\n}')
+    assert [one.name for one in CudaKernel.from_file(file).check_cuda(["sm_90"]).kernels] == ["axpy"]
+
+
 def test_compile_all_without_cupy():
     assert KernelCatalog({"k": Kernel(double)}).compile_all() == []
     with pytest.raises(RuntimeError, match="needs CuPy"):

@@ -110,7 +110,7 @@ def compile_kernel(
 ) -> Any:
     """Compile for the current device; templates and names in namespaces go through the compiler's name expressions."""
     try:
-        if "<" in expression or "::" in expression:
+        if not is_plain(expression):
             module = cupy.RawModule(code=source, options=options, name_expressions=(expression,))
             module.compile(log_stream=log_stream)
             return module.get_function(expression)
@@ -123,12 +123,22 @@ def compile_kernel(
             failure.log, failure.messages = log, tuple(_messages(log))
             raise failure from error
         if "NOT_FOUND" in str(error):
-            raise CompileError(
-                f'{owner}: the compiled code has no function {expression!r}; declare it extern "C", or in a namespace '
-                "give the name with it."
-            ) from error
+            raise no_function(expression, owner) from error
         raise
     return kernel
+
+
+def is_plain(expression: str) -> bool:
+    """Tell whether a kernel is looked up by the name as it stands, not by what the compiler makes of it."""
+    return "<" not in expression and "::" not in expression
+
+
+def no_function(expression: str, owner: str) -> CompileError:
+    """Return the error for a kernel that the compiled code has under another name."""
+    return CompileError(
+        f'{owner}: the compiled code has no function {expression!r}; declare it extern "C", or in a namespace give the '
+        "name with it."
+    )
 
 
 class HeaderHash:

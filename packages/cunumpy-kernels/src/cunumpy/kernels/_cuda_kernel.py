@@ -29,7 +29,7 @@ from cunumpy.cuda import (
 from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._signatures import kernel_declaration, template_argument
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
-from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, device_limits
+from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, device_limits, is_plain, no_function
 from cunumpy.kernels._launch_shape import INFERENCES, Inference, block_of, check_grid, extents, grid_for
 
 if TYPE_CHECKING:
@@ -497,7 +497,8 @@ class CudaKernel:
         Raises
         ------
         CompileError
-            The source does not compile; the text gives file and line.
+            The source does not compile; the text gives file and line. Or it compiles to another name, because the
+            kernel is not ``extern "C"``.
         MissingPackageError
             NVRTC is not there.
         """
@@ -507,9 +508,11 @@ class CudaKernel:
             archs=archs,
             options=self._options,
             include_dirs=self._include_dirs,
-            name_expressions=[expression] if "<" in expression or "::" in expression else [],
+            name_expressions=[expression],
             filename=self._file,
         )
+        if is_plain(expression) and report.lowered_names.get(expression) != expression:
+            raise no_function(expression, self._owner)
         return replace(report, kernels=tuple(one for one in report.kernels if one.name == expression))
 
     def _built(self, debug: bool, log_stream: Any = None) -> Build:
