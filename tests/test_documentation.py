@@ -13,10 +13,11 @@ import pytest
 import cunumpy as xp
 from examples_in_text import assert_runs_and_prints_what_it_says, code_blocks
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 BLOCKS = [
-    pytest.param(block, id=f"{page.stem}-{number}")
-    for page in sorted(DOCS.rglob("*.md"))
+    pytest.param(block, id=f"{page.parent.name if page.stem == 'README' else page.stem}-{number}")
+    for page in [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
     for number, block in enumerate(code_blocks(page.read_text()))
 ]
 

@@ -16,7 +16,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROGRAMS = code_blocks(README)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=["nothing hidden", "no GPU", "no cost"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=["nothing hidden", "no GPU", "no cost", "a kernel"])
 def test_example_runs(program: str, tmp_path: Path) -> None:
     assert all(assert_runs_and_prints_what_it_says(program, tmp_path))
 
