@@ -319,6 +319,9 @@ def test_arguments_of_wrong_types():
         parse_cuda_signature("", 3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match=r"argument 'structs' holds str; pass CudaStruct objects"):
         parse_cuda_signature("", "k", structs="S")
+    arguments = type("Params", (), {"struct": None})
+    with pytest.raises(ArgumentTypeError, match=r"'structs' holds the class Params; pass its struct, Params\.struct"):
+        parse_cuda_signature("__global__ void f();", "f", structs=[arguments])
     with pytest.raises(ArgumentError, match=r"two structs of the name 'Particle'; keep one"):
         parse_cuda_signature("", "k", structs=[PARTICLE, struct("Particle", x="f4")])
     with pytest.raises(ArgumentTypeError, match=r"argument 'defines' must map .* for -DNAME=3 pass \{'NAME': 3\}"):

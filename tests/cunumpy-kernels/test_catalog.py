@@ -159,7 +159,7 @@ def test_a_read_only_mapping():
     assert list(catalog) == ["b", "a"]
     assert dict(catalog) == {"b": first, "a": second}
     assert catalog.get("c") is None
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match=r"no kernel .*c.*; there are b, a"):
         catalog["c"]
     with pytest.raises(TypeError):
         catalog["c"] = first

@@ -134,10 +134,11 @@ def structs_by_name(structs: Iterable[Any], function: str) -> dict[str, Any]:
     for struct in structs:
         name, dtype = getattr(struct, "name", None), getattr(struct, "dtype", None)
         if not isinstance(name, str) or not isinstance(dtype, np.dtype):
-            raise ArgumentTypeError(
-                f"{function}: argument 'structs' holds {describe(struct)}; pass CudaStruct objects of "
-                "cunumpy.arguments."
-            )
+            if isinstance(struct, type) and hasattr(struct, "struct"):
+                problem = f"the class {struct.__name__}; pass its struct, {struct.__name__}.struct"
+            else:
+                problem = f"{describe(struct)}; pass CudaStruct objects of cunumpy.arguments"
+            raise ArgumentTypeError(f"{function}: argument 'structs' holds {problem}.")
         if known.setdefault(name, struct) is not struct:
             raise ArgumentError(f"{function}: argument 'structs' has two structs of the name {name!r}; keep one.")
     return known

@@ -161,7 +161,12 @@ class KernelCatalog(Mapping[str, Kernel]):
     # Mapping
 
     def __getitem__(self, name: str) -> Kernel:
-        kernel = self._kernels[name]
+        try:
+            kernel = self._kernels[name]
+        except KeyError:
+            raise KeyError(
+                f"KernelCatalog: no kernel {name!r}; there are {', '.join(self._kernels) or 'none'}"
+            ) from None
         if kernel is None:
             raise self.errors[name].with_traceback(None)
         return kernel
