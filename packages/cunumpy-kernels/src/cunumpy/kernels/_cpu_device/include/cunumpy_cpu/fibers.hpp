@@ -1,0 +1,546 @@
+// The threads of a block as fibers of one thread of the operating system.
+//
+// A thread runs until it has to wait, for the block at a barrier or for lanes of its warp, and hands over to the next one
+// that can go on: in the same warp by ascending lane, else in the lowest warp that has any. The one that arrives last does
+// the work for all who waited, and goes on without a switch. The memory of a worker's fibers is one region, aligned to its
+// size: from its stack pointer a thread finds its own data without a thread-local variable.
+//
+// Needs threadIdx, blockIdx, blockDim and gridDim, thread_local variables of the generated code.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "trap.hpp"
+#include "vector_types.hpp"
+
+// The stack of a thread has 2^CUNUMPY_CPU_STACK_SHIFT bytes, 256 KiB, and a guard below.
+#ifndef CUNUMPY_CPU_STACK_SHIFT
+#define CUNUMPY_CPU_STACK_SHIFT 18
+#endif
+
+// --- the switch: saves what a function must preserve, and the stack pointer ------------------------------------------
+
+#if defined(__x86_64__) && !defined(_WIN32) && !defined(CUNUMPY_CPU_UCONTEXT)
+#define CUNUMPY_CPU_SAVED_WORDS 7
+asm(R"(
+.text
+.p2align 4
+cunumpy_cpu_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+)");
+#elif defined(__aarch64__) && !defined(CUNUMPY_CPU_UCONTEXT)
+#define CUNUMPY_CPU_SAVED_WORDS 20
+asm(R"(
+.text
+.p2align 4
+cunumpy_cpu_switch:
+    stp x29, x30, [sp, #-160]!
+    stp x19, x20, [sp, #16]
+    stp x21, x22, [sp, #32]
+    stp x23, x24, [sp, #48]
+    stp x25, x26, [sp, #64]
+    stp x27, x28, [sp, #80]
+    stp d8, d9, [sp, #96]
+    stp d10, d11, [sp, #112]
+    stp d12, d13, [sp, #128]
+    stp d14, d15, [sp, #144]
+    mov x9, sp
+    str x9, [x0]
+    mov sp, x1
+    ldp x19, x20, [sp, #16]
+    ldp x21, x22, [sp, #32]
+    ldp x23, x24, [sp, #48]
+    ldp x25, x26, [sp, #64]
+    ldp x27, x28, [sp, #80]
+    ldp d8, d9, [sp, #96]
+    ldp d10, d11, [sp, #112]
+    ldp d12, d13, [sp, #128]
+    ldp d14, d15, [sp, #144]
+    ldp x29, x30, [sp], #160
+    ret
+)");
+#else
+#include <ucontext.h>
+#endif
+
+namespace cunumpy_cpu {
+
+#ifdef CUNUMPY_CPU_SAVED_WORDS
+extern "C" __attribute__((visibility("hidden"))) void cunumpy_cpu_switch(void** from, void* to) asm("cunumpy_cpu_switch");
+
+// Prepares a stack, so that the switch to what is returned calls `start`, which does not return.
+static inline void* prepare_stack(char* top, void (*start)()) {
+    void** frame = (void**)top - 2 - CUNUMPY_CPU_SAVED_WORDS;
+#ifdef __x86_64__
+    frame += 1;  // a called function finds its stack 8 bytes off the alignment of 16
+#endif
+    for (int i = 0; i < CUNUMPY_CPU_SAVED_WORDS; ++i) frame[i] = nullptr;
+#ifdef __x86_64__
+    frame[6] = (void*)start;
+    frame[7] = nullptr;
+#else
+    frame[1] = (void*)start;
+#endif
+    return frame;
+}
+#else
+static void cunumpy_cpu_switch(void** from, void* to) {
+    ucontext_t here;
+    *from = &here;
+    swapcontext(&here, (ucontext_t*)to);
+}
+
+static inline void* prepare_stack(char* top, void (*start)()) {
+    ucontext_t* context = (ucontext_t*)(((uintptr_t)top - sizeof(ucontext_t)) & ~(uintptr_t)63);
+    getcontext(context);
+    context->uc_link = nullptr;
+    context->uc_stack.ss_sp = (char*)context - ((1 << CUNUMPY_CPU_STACK_SHIFT) - 16384);
+    context->uc_stack.ss_size = (1 << CUNUMPY_CPU_STACK_SHIFT) - 16384;
+    makecontext(context, start, 0);
+    return context;
+}
+#endif
+
+// --- threads, warps and the block -------------------------------------------------------------------------------------
+
+constexpr unsigned int WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP;
+constexpr size_t STACK = (size_t)1 << CUNUMPY_CPU_STACK_SHIFT;
+// Of the region the first part is for the data, then come the stacks, each with its guard: their distance is no power of
+// two, or they would share few sets of the caches and of the TLB.
+#ifdef __x86_64__
+constexpr size_t GUARD = 4096;
+#else
+constexpr size_t GUARD = 65536;  // the largest page there is
+#endif
+constexpr size_t HEADER = (size_t)1 << 20, STRIDE = STACK + GUARD, REGION = 2 * MAX_THREADS * STACK;
+static_assert(HEADER + MAX_THREADS * STRIDE <= REGION, "the region is aligned to its size, a power of two");
+
+struct GridBarrier;
+
+// One block of a launch, as the generated code hands it over.
+struct Block {
+    uint3 index;
+    dim3 shape, grid_shape;
+    void* dynamic_shared;
+    size_t dynamic_bytes;
+    void** fibers;              // where the worker keeps the memory of its fibers; null: a place of this library's own
+    GridBarrier* grid_barrier;  // null unless each block of the launch has its own thread of the operating system
+};
+
+struct Warp;
+
+struct Thread {
+    void* stack;  // while it does not run
+    Warp* warp;
+    uint3 index;
+    unsigned int lane;
+};
+
+enum Operation : unsigned char { NOTHING, SYNC, SHUFFLE, BALLOT, ANY, ALL, UNI, MATCH_ANY, MATCH_ALL, REDUCE };
+enum BarrierKind : unsigned char { PLAIN, COUNT, AND, OR };
+
+struct alignas(64) Warp {
+    unsigned int alive, ready;               // lanes that have not returned; lanes that can run
+    unsigned int at_barrier, waiting, parked;  // lanes that wait: for the block, for lanes, in __activemask
+    unsigned int mask[WARP];                 // what each lane that waits for lanes passed
+    Operation operation[WARP];
+    unsigned char source[WARP];  // the lane a shuffle reads; which reduction
+    uint64_t value[WARP];
+    uint64_t result[WARP];
+};
+
+struct Fibers {
+    void (*owner)();  // whose code the stacks were prepared for
+    void (*body)(void*);
+    void* argument;
+    void* scheduler;
+    Thread* current;  // the thread that runs
+    size_t shift;  // of the stacks, to recognise memory of another layout
+    bool running;
+    dim3 shape;
+    unsigned int threads_prepared, guards;
+    unsigned int alive, arrived, ready_warps, predicates, barrier_result;
+    BarrierKind barrier;
+    Warp warps[MAX_WARPS];
+    Thread threads[MAX_THREADS];
+};
+static_assert(sizeof(Fibers) <= HEADER, "the data has its place before the stacks");
+
+static inline uintptr_t stack_pointer() {
+#if defined(__x86_64__) && !defined(_WIN32)
+    uintptr_t here;
+    asm("movq %%rsp, %0" : "=r"(here));
+    return here;
+#elif defined(__aarch64__)
+    uintptr_t here;
+    asm("mov %0, sp" : "=r"(here));
+    return here;
+#else
+    return (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+// In a fiber alone: its worker's data, and its own. (A look-up by the stack pointer is quicker than thread_local.)
+static inline Fibers& current_fibers() { return *(Fibers*)(stack_pointer() & ~(uintptr_t)(REGION - 1)); }
+static inline Thread& current_thread() { return *current_fibers().current; }
+static inline unsigned int warp_number(const Fibers& fibers, const Warp& warp) { return (unsigned int)(&warp - fibers.warps); }
+
+// --- who runs next ----------------------------------------------------------------------------------------------------
+
+static const char* operation_name(Operation operation) {
+    static const char* const names[] = {"",           "__syncwarp",       "__shfl_sync",      "__ballot_sync", "__any_sync",
+                                        "__all_sync", "__uni_sync",       "__match_any_sync", "__match_all_sync",
+                                        "__reduce_sync"};
+    return names[operation];
+}
+
+[[noreturn]] __attribute__((noinline, cold)) static void fail_stuck(Fibers& fibers) {
+    char text[900];
+    int used = snprintf(text, sizeof text, "threads of block (%u, %u, %u) wait for each other for ever:", blockIdx.x,
+                        blockIdx.y, blockIdx.z);
+    const char* separator = " ";
+    if (fibers.arrived > 0) {
+        used += snprintf(text + used, sizeof text - used, " %u of the %u that have not returned at %s", fibers.arrived,
+                         fibers.alive, fibers.barrier == PLAIN ? "__syncthreads" : "__syncthreads_count, _and or _or");
+        separator = "; ";
+    }
+    for (unsigned int w = 0; w < MAX_WARPS; ++w) {
+        Warp& warp = fibers.warps[w];
+        unsigned int left = warp.waiting;
+        while (left != 0 && used < 700) {  // one entry for the lanes that do the same
+            const unsigned int first = __builtin_ctz(left);
+            unsigned int same = 0;
+            for (unsigned int lane = 0; lane < WARP; ++lane)
+                if ((left >> lane & 1) && warp.mask[lane] == warp.mask[first] &&
+                    warp.operation[lane] == warp.operation[first])
+                    same |= 1u << lane;
+            used += snprintf(text + used, sizeof text - used,
+                             "%slanes %#x of warp %u at %s with mask %#x, where lanes %#x are missing", separator, same, w,
+                             operation_name(warp.operation[first]), warp.mask[first],
+                             warp.mask[first] & warp.alive & ~same);
+            separator = "; ";
+            left &= ~same;
+        }
+    }
+    fail("%s", text);
+}
+
+// Lets go on those lanes of a warp that wait in __activemask at the same place as the first of them.
+__attribute__((noinline)) static void release_parked(Warp& warp) {
+    const unsigned int first = __builtin_ctz(warp.parked);
+    unsigned int group = 0;
+    for (unsigned int lane = first; lane < WARP; ++lane)
+        if ((warp.parked >> lane & 1) && warp.value[lane] == warp.value[first]) group |= 1u << lane;
+    for (unsigned int lane = first; lane < WARP; ++lane)
+        if (group >> lane & 1) warp.result[lane] = group;
+    warp.parked &= ~group;
+    warp.ready |= group;
+}
+
+__attribute__((noinline)) static Thread& find_next(Fibers& fibers, const Warp& warp) {
+    unsigned int w = warp_number(fibers, warp);
+    if (warp.ready == 0) {
+        if (warp.parked != 0) {
+            release_parked(fibers.warps[w]);
+        } else {
+            fibers.ready_warps &= ~(1u << w);
+            if (fibers.ready_warps == 0) fail_stuck(fibers);
+            w = __builtin_ctz(fibers.ready_warps);
+        }
+    }
+    return fibers.threads[w * WARP + __builtin_ctz(fibers.warps[w].ready)];
+}
+
+static inline void switch_to(Fibers& fibers, Thread& self, Thread& next) {
+    fibers.current = &next;
+    cunumpy_cpu_switch(&self.stack, next.stack);
+}
+
+__attribute__((noinline)) static void wait_for_others(Fibers& fibers, Thread& self) {
+    Thread& next = find_next(fibers, *self.warp);
+    if (&next != &self) switch_to(fibers, self, next);
+}
+
+// Hands over to the next thread; the caller is no longer marked as ready. Whoever calls this last in a function that is not
+// inlined has no stack frame of its own to be saved and read again. The inlined caller of that function calls resumed().
+static inline void wait(Fibers& fibers, Thread& self) {
+    if (__builtin_expect(self.lane != WARP - 1 && (self.warp->ready >> (self.lane + 1) & 1), 1))
+        return switch_to(fibers, self, (&self)[1]);
+    wait_for_others(fibers, self);
+}
+
+// To be called where a thread may have been switched away from: threadIdx is one variable for all.
+static inline Thread& resumed() {
+    Thread& self = current_thread();
+    threadIdx = self.index;
+    asm volatile("" ::: "memory");
+    return self;
+}
+
+// --- barriers ---------------------------------------------------------------------------------------------------------
+
+__attribute__((noinline)) static void release_barrier(Fibers& fibers) {
+    const unsigned int count = fibers.predicates;
+    fibers.barrier_result = fibers.barrier == COUNT ? count : fibers.barrier == AND ? count == fibers.arrived : count > 0;
+    fibers.arrived = fibers.predicates = 0;
+    for (unsigned int w = 0; w < MAX_WARPS; ++w) {
+        Warp& warp = fibers.warps[w];
+        if (warp.at_barrier != 0) {
+            warp.ready |= warp.at_barrier;
+            warp.at_barrier = 0;
+            fibers.ready_warps |= 1u << w;
+        }
+    }
+}
+
+template <BarrierKind kind>
+__attribute__((noinline)) static void arrive(bool predicate) {
+    Fibers& fibers = current_fibers();
+    Thread& self = *fibers.current;
+    if (fibers.arrived == 0)
+        fibers.barrier = kind;
+    else if (__builtin_expect(fibers.barrier != kind, 0))
+        trap("__syncthreads meets __syncthreads_count, _and or _or, where all threads must call the same");
+    if (kind != PLAIN) fibers.predicates += predicate;
+    Warp& warp = *self.warp;
+    const unsigned int bit = 1u << self.lane;
+    warp.at_barrier |= bit;
+    warp.ready &= ~bit;
+    if (__builtin_expect(++fibers.arrived == fibers.alive, 0)) return release_barrier(fibers);
+    wait(fibers, self);
+}
+
+template <BarrierKind kind>
+static inline unsigned int block_barrier(bool predicate) {
+    arrive<kind>(predicate);
+    resumed();
+    return kind == PLAIN ? 0 : current_fibers().barrier_result;
+}
+
+// --- warps ------------------------------------------------------------------------------------------------------------
+
+// Do all these lanes wait for each other with the same mask and operation?
+__attribute__((noinline)) static bool lanes_agree(const Warp& warp, unsigned int lanes, unsigned int mask,
+                                                  Operation operation) {
+    if ((warp.waiting & lanes) != lanes) return false;
+    bool same = true;
+    if (lanes == ~0u)
+        for (unsigned int i = 0; i < WARP; ++i) same &= (warp.mask[i] == mask) & (warp.operation[i] == operation);
+    else
+        for (unsigned int rest = lanes; rest != 0; rest &= rest - 1) {
+            const unsigned int i = __builtin_ctz(rest);
+            same &= (warp.mask[i] == mask) & (warp.operation[i] == operation);
+        }
+    return same;
+}
+
+// Fills warp.result of these lanes from warp.value; defined in warps.hpp.
+static void complete(Warp& warp, unsigned int lanes, Operation operation);
+template <Operation operation>
+static void complete_as(Warp& warp, unsigned int lanes);
+
+[[noreturn]] __attribute__((noinline, cold)) static void fail_mask(Operation operation, unsigned int mask) {
+    char text[100];
+    snprintf(text, sizeof text, "%s with mask %#x, which does not name the calling lane,", operation_name(operation), mask);
+    trap(text);
+}
+
+template <Operation operation>
+__attribute__((noinline)) static void meet(unsigned int mask, uint64_t value, unsigned int source) {
+    Fibers& fibers = current_fibers();
+    Thread& self = *fibers.current;
+    Warp& warp = *self.warp;
+    const unsigned int lane = self.lane, bit = 1u << lane;
+    if (__builtin_expect((mask & bit) == 0, 0)) fail_mask(operation, mask);
+    warp.mask[lane] = mask;
+    warp.operation[lane] = operation;
+    warp.value[lane] = value;
+    warp.source[lane] = (unsigned char)source;
+    warp.waiting |= bit;
+    const unsigned int lanes = mask & warp.alive;  // lanes that have returned are not waited for
+    if (__builtin_expect((warp.waiting & lanes) == lanes && lanes_agree(warp, lanes, mask, operation), 0)) {
+        complete_as<operation>(warp, lanes);
+        warp.waiting &= ~lanes;
+        warp.ready |= lanes;
+        return;
+    }
+    warp.ready &= ~bit;
+    wait(fibers, self);
+}
+
+template <Operation operation>
+static inline uint64_t warp_operation(unsigned int mask, uint64_t value, unsigned int source) {
+    meet<operation>(mask, value, source);
+    Thread& self = resumed();
+    return self.warp->result[self.lane];
+}
+
+__attribute__((noinline)) static void park(uint64_t place) {
+    Fibers& fibers = current_fibers();
+    Thread& self = *fibers.current;
+    Warp& warp = *self.warp;
+    const unsigned int bit = 1u << self.lane;
+    warp.value[self.lane] = place;
+    warp.parked |= bit;
+    warp.ready &= ~bit;
+    wait(fibers, self);
+}
+
+// The lanes that are at the same call now. All lanes of the warp that are not there run on first until they wait or
+// return, so that the whole branch comes together, as on a GPU. The line tells calls apart that the compiler has merged.
+__attribute__((noinline)) static unsigned int active_lanes(unsigned int line) {
+    park((uint64_t)(uintptr_t)__builtin_return_address(0) ^ (uint64_t)line << 48);
+    Thread& self = resumed();
+    return (unsigned int)self.warp->result[self.lane];
+}
+
+// --- the end of a thread, and waiting without a barrier ---------------------------------------------------------------
+
+static void finish(Fibers& fibers, Thread& self) {
+    Warp& warp = *self.warp;
+    warp.alive &= ~(1u << self.lane);
+    warp.ready &= ~(1u << self.lane);
+    if (--fibers.alive == 0) return cunumpy_cpu_switch(&self.stack, fibers.scheduler);
+    if (fibers.arrived != 0 && fibers.arrived == fibers.alive) release_barrier(fibers);
+    for (unsigned int left = warp.waiting; left != 0;) {  // did they wait for this lane?
+        const unsigned int lane = __builtin_ctz(left), mask = warp.mask[lane];
+        if (lanes_agree(warp, mask & warp.alive, mask, warp.operation[lane])) {
+            complete(warp, mask & warp.alive, warp.operation[lane]);
+            warp.waiting &= ~mask;
+            warp.ready |= mask & warp.alive;
+        }
+        left &= ~mask;
+    }
+    wait(fibers, self);
+}
+
+// For loops that wait for what another thread of the block writes: lets others run.
+__attribute__((noinline)) static void yield() {
+    if (!trap_state->fibers) return;
+    Fibers& fibers = current_fibers();
+    Thread& self = *fibers.current;
+    Warp& warp = *self.warp;
+    if (warp.parked != 0) release_parked(warp);
+    const unsigned int others = warp.ready & ~(1u << self.lane), later = others & (~0u << self.lane);
+    unsigned int w = warp_number(fibers, warp);
+    Thread* next = &self;
+    if (later != 0) {
+        next = &fibers.threads[w * WARP + __builtin_ctz(later)];
+    } else {
+        const unsigned int warps = fibers.ready_warps & ~(1u << w), rest = warps & (~0u << w);
+        if (warps != 0) w = __builtin_ctz(rest != 0 ? rest : warps);
+        if (fibers.warps[w].ready != 0) next = &fibers.threads[w * WARP + __builtin_ctz(fibers.warps[w].ready)];
+    }
+    if (next != &self) switch_to(fibers, self, *next);
+    resumed();
+}
+
+// --- running a block --------------------------------------------------------------------------------------------------
+
+static void run_fiber() {
+    Fibers& fibers = current_fibers();
+    Thread& self = *fibers.current;
+    for (;;) {
+        threadIdx = self.index;
+        fibers.body(fibers.argument);
+        finish(fibers, self);  // returns when the next block begins
+    }
+}
+
+static Fibers* reserve_fibers() {
+    char* memory = (char*)mmap(nullptr, 2 * REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                               0);
+    if (memory == MAP_FAILED)
+        fail("no address space for the stacks of %u threads of %zu bytes; raise the limit (ulimit -v)", MAX_THREADS, STACK);
+    char* region = (char*)(((uintptr_t)memory + REGION - 1) & ~(uintptr_t)(REGION - 1));
+    if (region > memory) munmap(memory, region - memory);
+    munmap(region + REGION, memory + REGION - region);
+#ifdef MADV_NOHUGEPAGE
+    madvise(region, REGION, MADV_NOHUGEPAGE);
+#endif
+    Fibers* fibers = (Fibers*)region;
+    fibers->shift = CUNUMPY_CPU_STACK_SHIFT;
+    return fibers;
+}
+
+static Fibers& worker_fibers(Block& block) {
+    static thread_local void* own = nullptr;
+    void** slot = block.fibers != nullptr ? block.fibers : &own;
+    Fibers* fibers = (Fibers*)*slot;
+    if (fibers != nullptr && fibers->shift != CUNUMPY_CPU_STACK_SHIFT) {
+        munmap(fibers, (size_t)2 * MAX_THREADS << fibers->shift);
+        fibers = nullptr;
+    }
+    if (fibers == nullptr) *slot = fibers = reserve_fibers();
+    return *fibers;
+}
+
+__attribute__((noinline)) static void prepare_fibers(Fibers& fibers, unsigned int threads) {
+    char* stacks = (char*)&fibers + HEADER;
+    for (; fibers.guards < threads; ++fibers.guards)  // where the system allows no more of them, they are left out
+        mprotect(stacks + fibers.guards * STRIDE, GUARD, PROT_NONE);
+    for (unsigned int i = fibers.threads_prepared; i < threads; ++i) {
+        char* top = stacks + (i + 1) * STRIDE - i % 12 * 256;  // nor may they begin at the same place of a page
+        fibers.threads[i].stack = prepare_stack(top, run_fiber);
+        fibers.threads[i].lane = i % WARP;
+        fibers.threads[i].warp = &fibers.warps[i / WARP];
+    }
+    if (fibers.threads_prepared < threads) fibers.threads_prepared = threads;
+}
+
+static void set_shape(Fibers& fibers, dim3 shape) {
+    unsigned int i = 0;
+    for (unsigned int z = 0; z < shape.z; ++z)
+        for (unsigned int y = 0; y < shape.y; ++y)
+            for (unsigned int x = 0; x < shape.x; ++x) fibers.threads[i++].index = uint3{x, y, z};
+    fibers.shape = shape;
+}
+
+// Runs body(argument) once for each thread of a block of 1 to 1024 threads. Within run_guarded.
+static inline void run_block_fibers(void (*body)(void*), void* argument, Block& block) {
+    const dim3 shape = block.shape;
+    const unsigned int threads = shape.x * shape.y * shape.z;
+    Fibers& fibers = worker_fibers(block);
+    if (fibers.running || fibers.owner != run_fiber) {  // left by a trap, or prepared for another library's code
+        fibers.threads_prepared = 0;
+        fibers.owner = run_fiber;
+        fibers.shape = dim3(0, 0, 0);
+    }
+    if (fibers.threads_prepared < threads) prepare_fibers(fibers, threads);
+    if (shape.x != fibers.shape.x || shape.y != fibers.shape.y || shape.z != fibers.shape.z) set_shape(fibers, shape);
+    fibers.body = body;
+    fibers.argument = argument;
+    fibers.alive = threads;
+    fibers.arrived = fibers.predicates = 0;
+    const unsigned int warps = (threads + WARP - 1) / WARP;
+    for (unsigned int w = 0; w < MAX_WARPS; ++w) {
+        Warp& warp = fibers.warps[w];
+        warp.alive = warp.ready = w + 1 < warps ? ~0u : w < warps ? ~0u >> (warps * WARP - threads) : 0u;
+        warp.at_barrier = warp.waiting = warp.parked = 0;
+    }
+    fibers.ready_warps = ~0u >> (MAX_WARPS - warps);
+    fibers.running = true;
+    trap_state->fibers = true;
+    fibers.current = &fibers.threads[0];
+    cunumpy_cpu_switch(&fibers.scheduler, fibers.threads[0].stack);
+    trap_state->fibers = false;
+    fibers.running = false;
+}
+
+}  // namespace cunumpy_cpu
