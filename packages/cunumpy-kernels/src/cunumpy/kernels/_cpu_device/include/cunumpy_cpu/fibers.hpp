@@ -8,16 +8,20 @@
 // Needs threadIdx, blockIdx, blockDim and gridDim, thread_local variables of the generated code.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/mman.h>
-
 #include "trap.hpp"
 #include "vector_types.hpp"
 
 // The stack of a thread has 2^CUNUMPY_CPU_STACK_SHIFT bytes, 256 KiB, and a guard below.
 #ifndef CUNUMPY_CPU_STACK_SHIFT
 #define CUNUMPY_CPU_STACK_SHIFT 18
+#endif
+
+#ifdef __APPLE__
+#define CUNUMPY_CPU_SYMBOL "_"
+#define CUNUMPY_CPU_MMAP_FLAGS 0x1042  // MAP_PRIVATE | MAP_NORESERVE | MAP_ANON
+#else
+#define CUNUMPY_CPU_SYMBOL ""
+#define CUNUMPY_CPU_MMAP_FLAGS 0x4022  // MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, on Linux
 #endif
 
 // --- the switch: saves what a function must preserve, and the stack pointer ------------------------------------------
@@ -81,6 +85,8 @@ cunumpy_cpu_switch:
 
 namespace cunumpy_cpu {
 
+typedef unsigned long long word;
+
 #ifdef CUNUMPY_CPU_SAVED_WORDS
 extern "C" __attribute__((visibility("hidden"))) void cunumpy_cpu_switch(void** from, void* to) asm("cunumpy_cpu_switch");
 
@@ -107,7 +113,7 @@ static void cunumpy_cpu_switch(void** from, void* to) {
 }
 
 static inline void* prepare_stack(char* top, void (*start)()) {
-    ucontext_t* context = (ucontext_t*)(((uintptr_t)top - sizeof(ucontext_t)) & ~(uintptr_t)63);
+    ucontext_t* context = (ucontext_t*)(((size_t)top - sizeof(ucontext_t)) & ~(size_t)63);
     getcontext(context);
     context->uc_link = nullptr;
     context->uc_stack.ss_sp = (char*)context - ((1 << CUNUMPY_CPU_STACK_SHIFT) - 16384);
@@ -161,8 +167,8 @@ struct alignas(64) Warp {
     unsigned int mask[WARP];                 // what each lane that waits for lanes passed
     Operation operation[WARP];
     unsigned char source[WARP];  // the lane a shuffle reads; which reduction
-    uint64_t value[WARP];
-    uint64_t result[WARP];
+    word value[WARP];
+    word result[WARP];
 };
 
 struct Fibers {
@@ -182,22 +188,22 @@ struct Fibers {
 };
 static_assert(sizeof(Fibers) <= HEADER, "the data has its place before the stacks");
 
-static inline uintptr_t stack_pointer() {
+static inline size_t stack_pointer() {
 #if defined(__x86_64__) && !defined(_WIN32)
-    uintptr_t here;
+    size_t here;
     asm("movq %%rsp, %0" : "=r"(here));
     return here;
 #elif defined(__aarch64__)
-    uintptr_t here;
+    size_t here;
     asm("mov %0, sp" : "=r"(here));
     return here;
 #else
-    return (uintptr_t)__builtin_frame_address(0);
+    return (size_t)__builtin_frame_address(0);
 #endif
 }
 
 // In a fiber alone: its worker's data, and its own. (A look-up by the stack pointer is quicker than thread_local.)
-static inline Fibers& current_fibers() { return *(Fibers*)(stack_pointer() & ~(uintptr_t)(REGION - 1)); }
+static inline Fibers& current_fibers() { return *(Fibers*)(stack_pointer() & ~(size_t)(REGION - 1)); }
 static inline Thread& current_thread() { return *current_fibers().current; }
 static inline unsigned int warp_number(const Fibers& fibers, const Warp& warp) { return (unsigned int)(&warp - fibers.warps); }
 
@@ -212,11 +218,11 @@ static const char* operation_name(Operation operation) {
 
 [[noreturn]] __attribute__((noinline, cold)) static void fail_stuck(Fibers& fibers) {
     char text[900];
-    int used = snprintf(text, sizeof text, "threads of block (%u, %u, %u) wait for each other for ever:", blockIdx.x,
+    int used = __builtin_snprintf(text, sizeof text, "threads of block (%u, %u, %u) wait for each other for ever:", blockIdx.x,
                         blockIdx.y, blockIdx.z);
     const char* separator = " ";
     if (fibers.arrived > 0) {
-        used += snprintf(text + used, sizeof text - used, " %u of the %u that have not returned at %s", fibers.arrived,
+        used += __builtin_snprintf(text + used, sizeof text - used, " %u of the %u that have not returned at %s", fibers.arrived,
                          fibers.alive, fibers.barrier == PLAIN ? "__syncthreads" : "__syncthreads_count, _and or _or");
         separator = "; ";
     }
@@ -230,7 +236,7 @@ static const char* operation_name(Operation operation) {
                 if ((left >> lane & 1) && warp.mask[lane] == warp.mask[first] &&
                     warp.operation[lane] == warp.operation[first])
                     same |= 1u << lane;
-            used += snprintf(text + used, sizeof text - used,
+            used += __builtin_snprintf(text + used, sizeof text - used,
                              "%slanes %#x of warp %u at %s with mask %#x, where lanes %#x are missing", separator, same, w,
                              operation_name(warp.operation[first]), warp.mask[first],
                              warp.mask[first] & warp.alive & ~same);
@@ -357,12 +363,12 @@ static void complete_as(Warp& warp, unsigned int lanes);
 
 [[noreturn]] __attribute__((noinline, cold)) static void fail_mask(Operation operation, unsigned int mask) {
     char text[100];
-    snprintf(text, sizeof text, "%s with mask %#x, which does not name the calling lane,", operation_name(operation), mask);
+    __builtin_snprintf(text, sizeof text, "%s with mask %#x, which does not name the calling lane,", operation_name(operation), mask);
     trap(text);
 }
 
 template <Operation operation>
-__attribute__((noinline)) static void meet(unsigned int mask, uint64_t value, unsigned int source) {
+__attribute__((noinline)) static void meet(unsigned int mask, word value, unsigned int source) {
     Fibers& fibers = current_fibers();
     Thread& self = *fibers.current;
     Warp& warp = *self.warp;
@@ -385,13 +391,13 @@ __attribute__((noinline)) static void meet(unsigned int mask, uint64_t value, un
 }
 
 template <Operation operation>
-static inline uint64_t warp_operation(unsigned int mask, uint64_t value, unsigned int source) {
+static inline word warp_operation(unsigned int mask, word value, unsigned int source) {
     meet<operation>(mask, value, source);
     Thread& self = resumed();
     return self.warp->result[self.lane];
 }
 
-__attribute__((noinline)) static void park(uint64_t place) {
+__attribute__((noinline)) static void park(word place) {
     Fibers& fibers = current_fibers();
     Thread& self = *fibers.current;
     Warp& warp = *self.warp;
@@ -405,7 +411,7 @@ __attribute__((noinline)) static void park(uint64_t place) {
 // The lanes that are at the same call now. All lanes of the warp that are not there run on first until they wait or
 // return, so that the whole branch comes together, as on a GPU. The line tells calls apart that the compiler has merged.
 __attribute__((noinline)) static unsigned int active_lanes(unsigned int line) {
-    park((uint64_t)(uintptr_t)__builtin_return_address(0) ^ (uint64_t)line << 48);
+    park((word)(size_t)__builtin_return_address(0) ^ (word)line << 48);
     Thread& self = resumed();
     return (unsigned int)self.warp->result[self.lane];
 }
@@ -463,16 +469,23 @@ static void run_fiber() {
     }
 }
 
+// Of the system's headers none is included, since a kernel may have names of its own that are theirs.
+extern "C" void* system_mmap(void* at, size_t size, int access, int flags, int file, long offset) noexcept asm(
+    CUNUMPY_CPU_SYMBOL "mmap");
+extern "C" int system_munmap(void* at, size_t size) noexcept asm(CUNUMPY_CPU_SYMBOL "munmap");
+extern "C" int system_mprotect(void* at, size_t size, int access) noexcept asm(CUNUMPY_CPU_SYMBOL "mprotect");
+extern "C" int system_madvise(void* at, size_t size, int advice) noexcept asm(CUNUMPY_CPU_SYMBOL "madvise");
+
 static Fibers* reserve_fibers() {
-    char* memory = (char*)mmap(nullptr, 2 * REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                               0);
-    if (memory == MAP_FAILED)
+    const int read_write = 3, private_anonymous = CUNUMPY_CPU_MMAP_FLAGS;
+    char* memory = (char*)system_mmap(nullptr, 2 * REGION, read_write, private_anonymous, -1, 0);
+    if (memory == (char*)-1)
         fail("no address space for the stacks of %u threads of %zu bytes; raise the limit (ulimit -v)", MAX_THREADS, STACK);
-    char* region = (char*)(((uintptr_t)memory + REGION - 1) & ~(uintptr_t)(REGION - 1));
-    if (region > memory) munmap(memory, region - memory);
-    munmap(region + REGION, memory + REGION - region);
-#ifdef MADV_NOHUGEPAGE
-    madvise(region, REGION, MADV_NOHUGEPAGE);
+    char* region = (char*)(((size_t)memory + REGION - 1) & ~(size_t)(REGION - 1));
+    if (region > memory) system_munmap(memory, region - memory);
+    system_munmap(region + REGION, memory + REGION - region);
+#ifdef __linux__
+    system_madvise(region, REGION, 15);  // MADV_NOHUGEPAGE: of a stack only the upper pages are used
 #endif
     Fibers* fibers = (Fibers*)region;
     fibers->shift = CUNUMPY_CPU_STACK_SHIFT;
@@ -484,7 +497,7 @@ static Fibers& worker_fibers(Block& block) {
     void** slot = block.fibers != nullptr ? block.fibers : &own;
     Fibers* fibers = (Fibers*)*slot;
     if (fibers != nullptr && fibers->shift != CUNUMPY_CPU_STACK_SHIFT) {
-        munmap(fibers, (size_t)2 * MAX_THREADS << fibers->shift);
+        system_munmap(fibers, (size_t)2 * MAX_THREADS << fibers->shift);
         fibers = nullptr;
     }
     if (fibers == nullptr) *slot = fibers = reserve_fibers();
@@ -494,7 +507,7 @@ static Fibers& worker_fibers(Block& block) {
 __attribute__((noinline)) static void prepare_fibers(Fibers& fibers, unsigned int threads) {
     char* stacks = (char*)&fibers + HEADER;
     for (; fibers.guards < threads; ++fibers.guards)  // where the system allows no more of them, they are left out
-        mprotect(stacks + fibers.guards * STRIDE, GUARD, PROT_NONE);
+        system_mprotect(stacks + fibers.guards * STRIDE, GUARD, 0);
     for (unsigned int i = fibers.threads_prepared; i < threads; ++i) {
         char* top = stacks + (i + 1) * STRIDE - i % 12 * 256;  // nor may they begin at the same place of a page
         fibers.threads[i].stack = prepare_stack(top, run_fiber);

@@ -20,6 +20,7 @@
 #define __device_builtin__
 #define __nv_pure__ __attribute__((pure))
 
+#ifndef __CUDACC__
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
 #define __CUDACC_VER_MAJOR__ 12
@@ -29,3 +30,4 @@
 #define __CUDA_ARCH_LIST__ 900
 #define CUDART_VERSION 12090
 #define CUNUMPY_CPU_DEVICE 1
+#endif

@@ -1,4 +1,4 @@
-// All that CUDA has built in, without an include.
+// All that CUDA has built in, without an include. Needs context.hpp before it.
 #pragma once
 
 #include "vector_types.hpp"
@@ -6,6 +6,13 @@
 #include "trap.hpp"
 //
 #include "fibers.hpp"
+//
+#include "atomics.hpp"
+#include "integers.hpp"
+#include "mathematics.hpp"
+#include "memory.hpp"
+#include "output.hpp"
+#include "rounding.hpp"
 #include "warps.hpp"
 //
 #include "qualifiers.hpp"

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
 
 namespace cunumpy_cpu {
 
@@ -26,7 +26,7 @@ static thread_local TrapState* trap_state = nullptr;
     if (state == nullptr) __builtin_trap();
     va_list values;
     va_start(values, format);
-    vsnprintf(state->message, state->size, format, values);
+    __builtin_vsnprintf(state->message, state->size, format, values);
     va_end(values);
     __builtin_longjmp(state->target, 1);
 }
@@ -35,7 +35,7 @@ static thread_local TrapState* trap_state = nullptr;
 [[noreturn]] __attribute__((noinline, cold)) static void trap(const char* what, const char* file = nullptr,
                                                               int line = 0) {
     char place[300] = "";
-    if (file != nullptr) snprintf(place, sizeof place, " at %s:%d", file, line);
+    if (file != nullptr) __builtin_snprintf(place, sizeof place, " at %s:%d", file, line);
     const uint3 block = true_block(), thread = true_thread();
     fail("%s in block (%u, %u, %u), thread (%u, %u, %u)%s", what, block.x, block.y, block.z, thread.x, thread.y, thread.z,
          place);

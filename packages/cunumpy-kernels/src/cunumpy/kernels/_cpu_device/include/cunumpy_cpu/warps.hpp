@@ -10,11 +10,11 @@ namespace cunumpy_cpu {
 
 enum Reduction : unsigned char { ADD_32, MIN_S32, MAX_S32, MIN_U32, MAX_U32, AND_32, OR_32, XOR_32 };
 
-static inline uint32_t reduce_pair(unsigned int reduction, uint32_t a, uint32_t b) {
+static inline unsigned int reduce_pair(unsigned int reduction, unsigned int a, unsigned int b) {
     switch (reduction) {
         case ADD_32: return a + b;
-        case MIN_S32: return (int32_t)a < (int32_t)b ? a : b;
-        case MAX_S32: return (int32_t)a > (int32_t)b ? a : b;
+        case MIN_S32: return (int)a < (int)b ? a : b;
+        case MAX_S32: return (int)a > (int)b ? a : b;
         case MIN_U32: return a < b ? a : b;
         case MAX_U32: return a > b ? a : b;
         case AND_32: return a & b;
@@ -29,7 +29,7 @@ static inline unsigned int lanes_true(const Warp& warp, unsigned int lanes) {
     return found & lanes;
 }
 
-static inline void give_all(Warp& warp, unsigned int lanes, uint64_t result) {
+static inline void give_all(Warp& warp, unsigned int lanes, word result) {
     for (; lanes != 0; lanes &= lanes - 1) warp.result[__builtin_ctz(lanes)] = result;
 }
 
@@ -55,7 +55,7 @@ static void complete_as(Warp& warp, unsigned int lanes) {
         give_all(warp, lanes, found == 0 || found == lanes);
     } else if (operation == MATCH_ANY) {
         for (unsigned int left = lanes; left != 0;) {
-            const uint64_t value = warp.value[__builtin_ctz(left)];
+            const word value = warp.value[__builtin_ctz(left)];
             unsigned int same = 0;
             for (unsigned int i = 0; i < WARP; ++i) same |= (unsigned int)(warp.value[i] == value) << i;
             same &= left;
@@ -63,16 +63,16 @@ static void complete_as(Warp& warp, unsigned int lanes) {
             left &= ~same;
         }
     } else if (operation == MATCH_ALL) {
-        const uint64_t value = warp.value[__builtin_ctz(lanes)];
+        const word value = warp.value[__builtin_ctz(lanes)];
         unsigned int same = 0;
         for (unsigned int i = 0; i < WARP; ++i) same |= (unsigned int)(warp.value[i] == value) << i;
         give_all(warp, lanes, (same & lanes) == lanes ? lanes : 0);
     } else if (operation == REDUCE) {
         unsigned int rest = lanes;
         const unsigned int first = __builtin_ctz(rest), reduction = warp.source[first];
-        uint32_t total = (uint32_t)warp.value[first];
+        unsigned int total = (unsigned int)warp.value[first];
         for (rest &= rest - 1; rest != 0; rest &= rest - 1)
-            total = reduce_pair(reduction, total, (uint32_t)warp.value[__builtin_ctz(rest)]);
+            total = reduce_pair(reduction, total, (unsigned int)warp.value[__builtin_ctz(rest)]);
         give_all(warp, lanes, total);
     }
 }
@@ -93,14 +93,14 @@ static void complete(Warp& warp, unsigned int lanes, Operation operation) {
 
 // Bits of any value of at most 8 bytes, and back.
 template <class T>
-static inline uint64_t to_bits(T value) {
+static inline word to_bits(T value) {
     static_assert(sizeof(T) <= 8, "lanes exchange at most 8 bytes at a time");
-    uint64_t bits = 0;
+    word bits = 0;
     __builtin_memcpy(&bits, &value, sizeof(T));
     return bits;
 }
 template <class T>
-static inline T from_bits(uint64_t bits) {
+static inline T from_bits(word bits) {
     T value;
     __builtin_memcpy((void*)&value, &bits, sizeof(T));
     return value;
@@ -201,7 +201,7 @@ CUNUMPY_CPU_MATCHES(double)
 
 #define CUNUMPY_CPU_REDUCTION(T, name, reduction)                                                                \
     inline T __reduce_##name##_sync(unsigned int mask, T value) {                                                \
-        return (T)(uint32_t)cunumpy_cpu::warp_operation<cunumpy_cpu::REDUCE>(mask, (uint32_t)value, reduction);  \
+        return (T)(unsigned int)cunumpy_cpu::warp_operation<cunumpy_cpu::REDUCE>(mask, (unsigned int)value, reduction);  \
     }
 CUNUMPY_CPU_REDUCTION(unsigned int, add, cunumpy_cpu::ADD_32)
 CUNUMPY_CPU_REDUCTION(int, add, cunumpy_cpu::ADD_32)

@@ -1,0 +1,1 @@
+// What it declares is there already: an assertion of the C library would end the process.

@@ -1,0 +1,2 @@
+// What it declares is there already.
+#pragma once
