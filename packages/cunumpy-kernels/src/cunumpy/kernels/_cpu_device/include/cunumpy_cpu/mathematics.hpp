@@ -147,8 +147,8 @@ static inline double bessel_i(int order, double x) {
             if (__builtin_fabs(term) < 1e-18) break;
         }
         while (count > 0) sum += terms[--count];
-        const double root = __builtin_exp(0.5 * size);
-        value = root * ((1 + sum) / __builtin_sqrt(2 * PI * size)) * root;
+        const double factor = (1 + sum) / __builtin_sqrt(2 * PI * size), root = __builtin_exp(0.5 * size);
+        value = size < 700 ? __builtin_exp(size) * factor : root * factor * root;
     } else {
         value = size == size ? INFINITE : size;
     }
