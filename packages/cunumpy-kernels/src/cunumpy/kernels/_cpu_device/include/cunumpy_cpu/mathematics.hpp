@@ -5,7 +5,7 @@
 // header of the C library declares is preferred. As in CUDA there are one for double and one for float by the same name,
 // and no other, so that an integer as argument is ambiguous.
 //
-// Errors: those of the C library (glibc: below 1 ulp for most); of the others, at most 4 ulp in double, and correctly
+// Errors: those of the C library (glibc: below 1 ulp for most); of the others, 5 ulp in double (I0 and I1: 8), correctly
 // rounded but for some 1 in 10^7 arguments in float, which is computed in double.
 #pragma once
 
