@@ -7,6 +7,7 @@ thread of a block a fiber. NVRTC must take the same source: the CPU device accep
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,14 @@ from cunumpy.cuda import cuda_include_dir
 from nvrtc import compile_cuda
 
 INCLUDE = Path(next(iter(cunumpy.kernels.__path__))) / "_cpu_device" / "include"
+
+#: The headers that NVRTC does not have built in: half precision, cooperative groups, CUB.
+CUDA_HEADERS = [
+    Path(folder) / "include"
+    for package in ("nvidia.cuda_runtime", "nvidia.cuda_cccl")
+    if (found := importlib.util.find_spec(package)) is not None
+    for folder in found.submodule_search_locations or ()
+]
 
 #: As the CPU device compiles.
 OPTIONS = ("-std=c++17", "-O2", "-march=native", "-fno-trapping-math", "-fno-math-errno", "-fPIC", "-shared")
@@ -83,7 +92,7 @@ class CpuSource:
         options: Sequence[str] = (),
         nvrtc: bool = True,
         architecture: str = "sm_80",
-        cuda_dirs: Sequence[Path] = (),
+        cuda_dirs: Sequence[Path] = tuple(CUDA_HEADERS),
     ) -> None:
         names = list(kernels)
         if nvrtc:

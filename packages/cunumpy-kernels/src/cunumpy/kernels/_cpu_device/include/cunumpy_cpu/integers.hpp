@@ -140,7 +140,7 @@ template <class To, class From>
 static inline To bits_as(From from) {
     static_assert(sizeof(To) == sizeof(From), "as many bits");
     To to;
-    __builtin_memcpy(&to, &from, sizeof(to));
+    __builtin_memcpy((void*)&to, &from, sizeof(to));
     return to;
 }
 }  // namespace cunumpy_cpu
