@@ -137,8 +137,6 @@ constexpr size_t GUARD = 65536;  // the largest page there is
 constexpr size_t HEADER = (size_t)1 << 20, STRIDE = STACK + GUARD, REGION = 2 * MAX_THREADS * STACK;
 static_assert(HEADER + MAX_THREADS * STRIDE <= REGION, "the region is aligned to its size, a power of two");
 
-struct GridBarrier;
-
 // One block of a launch, as the generated code hands it over.
 struct Block {
     uint3 index;
@@ -470,6 +468,7 @@ static void run_fiber() {
 }
 
 // Of the system's headers none is included, since a kernel may have names of its own that are theirs.
+extern "C" int system_sched_yield() noexcept asm(CUNUMPY_CPU_SYMBOL "sched_yield");
 extern "C" void* system_mmap(void* at, size_t size, int access, int flags, int file, long offset) noexcept asm(
     CUNUMPY_CPU_SYMBOL "mmap");
 extern "C" int system_munmap(void* at, size_t size) noexcept asm(CUNUMPY_CPU_SYMBOL "munmap");
@@ -549,10 +548,12 @@ static inline void run_block_fibers(void (*body)(void*), void* argument, Block& 
     }
     fibers.ready_warps = ~0u >> (MAX_WARPS - warps);
     fibers.running = true;
+    trap_state->grid = block.grid_barrier;
     trap_state->fibers = true;
     fibers.current = &fibers.threads[0];
     cunumpy_cpu_switch(&fibers.scheduler, fibers.threads[0].stack);
     trap_state->fibers = false;
+    if (block.grid_barrier != nullptr) __atomic_add_fetch(&block.grid_barrier->ended, 1, __ATOMIC_ACQ_REL);
     fibers.running = false;
 }
 

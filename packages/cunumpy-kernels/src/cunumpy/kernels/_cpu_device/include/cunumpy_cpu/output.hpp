@@ -11,7 +11,6 @@ namespace cunumpy_cpu {
 static bool printed = false;  // since the last flush
 
 extern "C" int system_fflush(void* stream) asm(CUNUMPY_CPU_SYMBOL "fflush");
-extern "C" int system_sched_yield() noexcept asm(CUNUMPY_CPU_SYMBOL "sched_yield");
 
 // To be called at the end of a launch: brings out what the kernel printed, as a synchronisation does on a GPU.
 static inline void flush_output() {

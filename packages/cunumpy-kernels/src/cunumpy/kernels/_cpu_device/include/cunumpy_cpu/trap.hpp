@@ -11,11 +11,17 @@
 
 namespace cunumpy_cpu {
 
+// Shared by the blocks of a cooperative launch, which all run at the same time; zero, but for the number of blocks.
+struct GridBarrier {
+    unsigned int blocks, arrived, round, ended;
+};
+
 struct TrapState {
     void* target[5];  // of __builtin_setjmp
     char* message;
     size_t size;
-    bool fibers;  // does the launch run fibers now?
+    bool fibers;        // does the launch run fibers now?
+    GridBarrier* grid;  // of a cooperative launch
 };
 
 static thread_local TrapState* trap_state = nullptr;
@@ -24,6 +30,7 @@ static thread_local TrapState* trap_state = nullptr;
 [[noreturn]] __attribute__((noinline, cold, format(printf, 1, 2))) static void fail(const char* format, ...) {
     TrapState* state = trap_state;
     if (state == nullptr) __builtin_trap();
+    if (state->grid != nullptr) __atomic_add_fetch(&state->grid->ended, 1, __ATOMIC_ACQ_REL);
     va_list values;
     va_start(values, format);
     __builtin_vsnprintf(state->message, state->size, format, values);
@@ -53,6 +60,7 @@ __attribute__((noinline)) bool run_guarded(F&& work, char* message, size_t size)
     state.message = message;
     state.size = size;
     state.fibers = false;
+    state.grid = nullptr;
     if (__builtin_setjmp(state.target) != 0) {
         trap_state = outer;
         return false;

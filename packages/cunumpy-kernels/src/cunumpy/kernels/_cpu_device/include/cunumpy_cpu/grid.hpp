@@ -1,0 +1,37 @@
+// The barrier of a grid whose blocks all run at the same time, each on its own thread of the operating system.
+#pragma once
+
+#include "fibers.hpp"
+#include "warps.hpp"
+
+namespace cunumpy_cpu {
+
+static inline bool grid_barrier_is_possible() {
+    return trap_state->grid != nullptr || (unsigned long long)gridDim.x * gridDim.y * gridDim.z == 1;
+}
+
+static void wait_for_grid() {
+    GridBarrier* grid = trap_state->grid;
+    if (grid == nullptr) return;
+    const unsigned int round = __atomic_load_n(&grid->round, __ATOMIC_ACQUIRE);
+    if (__atomic_add_fetch(&grid->arrived, 1, __ATOMIC_ACQ_REL) == grid->blocks) {
+        __atomic_store_n(&grid->arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&grid->round, round + 1, __ATOMIC_RELEASE);
+        return;
+    }
+    while (__atomic_load_n(&grid->round, __ATOMIC_ACQUIRE) == round) {
+        if (__atomic_load_n(&grid->ended, __ATOMIC_ACQUIRE) != 0)
+            trap("grid.sync(), which a block that has ended does not reach,");
+        system_sched_yield();
+    }
+}
+
+static inline void grid_barrier() {
+    if (!grid_barrier_is_possible())
+        trap("grid.sync() in a launch that is not cooperative (enable_cooperative_groups=True in CuPy)");
+    __syncthreads();
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) wait_for_grid();
+    __syncthreads();
+}
+
+}  // namespace cunumpy_cpu

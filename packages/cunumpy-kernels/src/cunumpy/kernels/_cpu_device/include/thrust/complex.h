@@ -1,0 +1,6 @@
+// thrust::complex.
+#pragma once
+
+namespace thrust {
+#include "cunumpy_cpu/complex.inc"
+}
