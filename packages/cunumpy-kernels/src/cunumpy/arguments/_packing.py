@@ -8,7 +8,8 @@ complex, complex to complex. Floats are rounded to the type and never become inf
 exactly, so ``float(n)`` says that rounding is meant. NumPy's integers are taken by value like Python's, except for
 bool and complex; other NumPy scalars only where no value can be lost. An array, also of no dimensions, is no number.
 Pointers and views take device arrays of exactly their dtype, C-contiguous unless the view has strides, on the current
-device, and writable unless they are const.
+device, and writable unless they are const. For a kernel that runs on the CPU (`host`) they take NumPy arrays, under the
+same rules.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Packer(NamedTuple):
     argument: Callable[[Any, Device], Any]
 
 
-def packer(parameter: CudaParameter, label: str) -> Packer:
+def packer(parameter: CudaParameter, label: str, *, host: bool = False) -> Packer:
     """Return how the values of a parameter are checked and packed.
 
     Parameters
@@ -67,6 +68,9 @@ def packer(parameter: CudaParameter, label: str) -> Packer:
         The parameter, or field of a struct.
     label : str
         What messages call it, such as ``"axpy: argument 'n'"``; they add its type.
+    host : bool, default: False
+        Take NumPy arrays for pointers and views, and for a struct also an object or a mapping with its fields. The
+        argument for a pointer is the array's address then.
 
     Returns
     -------
@@ -81,16 +85,16 @@ def packer(parameter: CudaParameter, label: str) -> Packer:
     """
     where = f"{label} ({field_type(parameter)})"
     if parameter.pointer:
-        return _pointer(parameter, where)
+        return _host_pointer(parameter, where) if host else _pointer(parameter, where)
     if parameter.view_ndim is not None:
-        return _view(parameter, parameter.view_ndim, where)
+        return _view(parameter, parameter.view_ndim, where, host)
     dtype = parameter.dtype
     if dtype is None:
         raise ArgumentError(f"{where}: void has no values; declare a pointer, void*.")
     if dtype.shape:
         return _fixed_array(parameter, dtype, label, where)
     if parameter.struct is not None:
-        return _struct(parameter, dtype, where)
+        return _host_struct(parameter, dtype, label, where) if host else _struct(parameter, dtype, where)
     if dtype.names is not None:
         return _vector(parameter, dtype, where)
     if dtype.kind == "V":
@@ -356,6 +360,53 @@ def _struct(parameter: CudaParameter, dtype: np.dtype[Any], where: str) -> Packe
     return packed_alone._replace(argument=argument)
 
 
+def _host_struct(parameter: CudaParameter, dtype: np.dtype[Any], label: str, where: str) -> Packer:
+    packed_before = _struct(parameter, dtype, where)
+    layout = dtype.fields
+    assert layout is not None
+    parts = []
+    for field in parameter.struct.fields:
+        one = packer(field, f"{label}, field {field.name!r}", host=True)
+        pack_into = struct.Struct(f"={one.code}").pack_into
+        parts.append((field.name, pack_into, int(layout[field.name][1]), one.numbers))
+
+    def numbers(value: Any, device: Device) -> Numbers:
+        kind = type(value)
+        if kind is np.void or (hasattr(kind, "__cuda_args__") and not _holds_host_arrays(parameter.struct, value)):
+            return packed_before.numbers(value, device)
+        packed = bytearray(dtype.itemsize)
+        for name, pack_into, offset, find in parts:
+            try:
+                member = _member(value, name)
+            except (AttributeError, LookupError, TypeError):
+                raise ArgumentTypeError(
+                    f"{where} must be a struct, or an object or a mapping with its fields, got {_given(value)}, which "
+                    f"has no {name!r}."
+                ) from None
+            pack_into(packed, offset, *find(member, device))
+        return (bytes(packed),)
+
+    return _record(numbers, f"{dtype.itemsize}s", dtype)
+
+
+def _member(value: Any, name: str) -> Any:
+    return value[name] if hasattr(type(value), "__getitem__") else getattr(value, name)
+
+
+def _holds_host_arrays(kind: Any, value: Any) -> bool:
+    """Tell whether an object that stands for a struct has a NumPy array in the place of a device array."""
+    for field in kind.fields:
+        is_array, is_struct = field.pointer or field.view_ndim is not None, field.struct is not None
+        if is_array or is_struct:
+            try:
+                member = _member(value, field.name)
+            except (AttributeError, LookupError, TypeError):
+                continue
+            if isinstance(member, np.ndarray) if is_array else _holds_host_arrays(field.struct, member):
+                return True
+    return False
+
+
 def check_devices(value: Any, device: int, where: str) -> None:
     """Raise for an argument object that holds an array of another device."""
     for name, member in members(value):
@@ -434,6 +485,13 @@ def _pointer(parameter: CudaParameter, where: str) -> Packer:
     return Packer("Q", numbers, argument)
 
 
+def _host_pointer(parameter: CudaParameter, where: str) -> Packer:
+    def numbers(value: Any, device: Device) -> tuple[int]:
+        return (_checked_on_host(value, parameter, where).address,)
+
+    return Packer("Q", numbers, lambda value, device: numbers(value, device)[0])
+
+
 @lru_cache(maxsize=64)
 def view_dtype(ndim: int, contiguous: bool) -> np.dtype[Any]:
     """Return the dtype of an array view as a kernel gets it: an address, the shape, and strides in elements."""
@@ -442,14 +500,14 @@ def view_dtype(ndim: int, contiguous: bool) -> np.dtype[Any]:
     return np.dtype(parts if contiguous else [*parts, ("strides", *axes)], align=True)
 
 
-def _view(parameter: CudaParameter, ndim: int, where: str) -> Packer:
+def _view(parameter: CudaParameter, ndim: int, where: str, host: bool) -> Packer:
     contiguous = parameter.contiguous
     code = f"Q{ndim if contiguous else 2 * ndim}q"
     pack, layout = struct.Struct(f"={code}").pack, view_dtype(ndim, contiguous)
     known: dict[int, tuple[ref[Any], Device, tuple[int, ...], Any]] = {}  # as for pointers; shapes can change
 
     def numbers(value: Any, device: Device) -> Numbers:
-        array = _checked(value, device, parameter, where)
+        array = _checked_on_host(value, parameter, where) if host else _checked(value, device, parameter, where)
         if contiguous:
             return (array.address, *array.shape)
         if array.strides is None:
@@ -483,6 +541,36 @@ def _packed_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _checked(value: Any, device: Device, parameter: CudaParameter, where: str) -> _Array:
     """Describe a device array that fits the parameter; refuse everything else."""
     array = _array_of(value, parameter, where)
+    _check_layout(array, value, parameter, where, _DEVICE_ARRAY)
+    if device is not None:
+        _check_device(value, device, where)
+    return array
+
+
+def _checked_on_host(value: Any, parameter: CudaParameter, where: str) -> _Array:
+    """Describe a NumPy array that fits the parameter; refuse everything else."""
+    if not isinstance(value, np.ndarray):
+        _refuse_host_array(value, parameter, where)
+    if _gate.is_masked(value):
+        raise ArgumentTypeError(
+            f"{where} {_wanted(parameter, _HOST_ARRAY)}, got a masked array; pass its data and mask by themselves."
+        )
+    flags, address = value.flags, value.__array_interface__["data"][0]
+    array = _Array(address, value.dtype, value.shape, value.strides, flags.c_contiguous, not flags.writeable)
+    _check_layout(array, value, parameter, where, _HOST_ARRAY)
+    if not flags.aligned:
+        raise ArgumentError(
+            f"{where} must be aligned in memory as C++ expects it, got {_shown(value, array)} at address {address:#x}; "
+            "copy it."
+        )
+    return array
+
+
+_DEVICE_ARRAY, _HOST_ARRAY = "device array", "NumPy array"
+
+
+def _check_layout(array: _Array, value: Any, parameter: CudaParameter, where: str, kind: str) -> None:
+    """Raise unless dtype, dimensions and strides fit the parameter, and the array may be written to if it has to."""
     ndim, empty = parameter.view_ndim, 0 in array.shape
     if parameter.dtype is not None and array.dtype != parameter.dtype and not _is_opaque(array.dtype, parameter):
         remedy = (
@@ -490,30 +578,27 @@ def _checked(value: Any, device: Device, parameter: CudaParameter, where: str) -
             if parameter.struct is None
             else "make the array with dtype=struct.dtype"
         )
-        raise ArgumentTypeError(f"{where} {_wanted(parameter)}, got {_shown(value, array)}; {remedy}.")
+        raise ArgumentTypeError(f"{where} {_wanted(parameter, kind)}, got {_shown(value, array)}; {remedy}.")
     if ndim is not None and len(array.shape) != ndim:
         raise ArgumentTypeError(
-            f"{where} {_wanted(parameter)}, got {_shown(value, array)} with {len(array.shape)}; reshape it, or declare "
-            f"it Array{max(len(array.shape), 1)}D<{_element(parameter)}>."
+            f"{where} {_wanted(parameter, kind)}, got {_shown(value, array)} with {len(array.shape)}; reshape it, or "
+            f"declare it Array{max(len(array.shape), 1)}D<{_element(parameter)}>."
         )
     if (ndim is None or parameter.contiguous) and not array.contiguous and not empty:
         raise ArgumentTypeError(
-            f"{where} {_wanted(parameter)}, got {_shown(value, array)} with strides {array.strides}; pass "
-            f"xp.ascontiguousarray(array), or declare it Array{max(len(array.shape), 1)}D<{_element(parameter)}>."
+            f"{where} {_wanted(parameter, kind)}, got {_shown(value, array)} with strides {array.strides}; "
+            f"pass xp.ascontiguousarray(array), or declare it Array{max(len(array.shape), 1)}D<{_element(parameter)}>."
         )
     if ndim is not None and array.strides and any(stride % array.dtype.itemsize for stride in array.strides):
         raise ArgumentTypeError(
-            f"{where} {_wanted(parameter)} whose strides are multiples of {array.dtype.itemsize} bytes, got strides "
-            f"{array.strides}; pass xp.ascontiguousarray(array)."
+            f"{where} {_wanted(parameter, kind)} whose strides are multiples of {array.dtype.itemsize} bytes, got "
+            f"strides {array.strides}; pass xp.ascontiguousarray(array)."
         )
     if array.read_only and not parameter.const and not empty:
         raise ArgumentError(
             f"{where} is written to, as far as its declaration tells, and the array is read-only; declare it "
             f"'{field_type(parameter._replace(const=True))}', or pass a copy."
         )
-    if device is not None:
-        _check_device(value, device, where)
-    return array
 
 
 def _check_device(value: Any, device: int, where: str) -> None:
@@ -599,14 +684,28 @@ def _refuse_array(value: Any, parameter: CudaParameter, where: str) -> NoReturn:
     raise ArgumentTypeError(f"{where} {_wanted(parameter)}, got {_given(value)}; {remedy}.")
 
 
-def _wanted(parameter: CudaParameter) -> str:
+def _refuse_host_array(value: Any, parameter: CudaParameter, where: str) -> NoReturn:
+    if is_device(value):
+        remedy = "the CPU can't read it there: copy it, with xp.to_numpy(array)"
+    elif isinstance(value, (np.generic, int, float, complex)):
+        remedy = "pass an array of one element"
+    elif value is None:
+        remedy = "there is no null pointer; pass an empty array, numpy.empty(0, dtype), and its length"
+    elif isinstance(value, type):
+        remedy = "pass an object, not its class"
+    else:
+        remedy = "make one with numpy.array(...)"
+    raise ArgumentTypeError(f"{where} {_wanted(parameter, _HOST_ARRAY)}, got {_given(value)}; {remedy}.")
+
+
+def _wanted(parameter: CudaParameter, kind: str = _DEVICE_ARRAY) -> str:
     element = "any dtype" if parameter.dtype is None else f"dtype {parameter.dtype}"
     if parameter.struct is not None:
         element = f"the dtype of struct {parameter.struct.name}"
     if parameter.view_ndim is None:
-        return f"must be a C-contiguous device array of {element}"
+        return f"must be a C-contiguous {kind} of {element}"
     layout = "C-contiguous " if parameter.contiguous else ""
-    return f"must be a {layout}device array of {element} with {parameter.view_ndim} dimension(s)"
+    return f"must be a {layout}{kind} of {element} with {parameter.view_ndim} dimension(s)"
 
 
 def _shown(value: Any, array: _Array) -> str:

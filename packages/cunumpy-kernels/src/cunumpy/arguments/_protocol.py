@@ -23,15 +23,18 @@ LEAF_TYPES: set[type] = {*NUMBER_TYPES, np.void, np.ndarray}
 _DEEPEST = 32
 
 
-def expand(values: Iterable[Any], owner: str) -> list[Any]:
-    """Replace argument objects by the values that their ``__cuda_args__`` returns, however deep."""
+def expand(values: Iterable[Any], owner: str, *, host: bool = False) -> list[Any]:
+    """Replace argument objects by the values that their ``__cuda_args__`` returns, however deep.
+
+    For a kernel that runs on the CPU (`host`), objects that are structs stay: they may hold NumPy arrays.
+    """
     found: list[Any] = []
     for value in values:
-        _expand(value, owner, found, 0)
+        _expand(value, owner, found, 0, host)
     return found
 
 
-def _expand(value: Any, owner: str, found: list[Any], depth: int) -> None:
+def _expand(value: Any, owner: str, found: list[Any], depth: int, host: bool) -> None:
     kind = type(value)
     if kind in LEAF_TYPES:
         found.append(value)
@@ -46,6 +49,9 @@ def _expand(value: Any, owner: str, found: list[Any], depth: int) -> None:
             LEAF_TYPES.add(kind)
         found.append(value)
         return
+    if host and getattr(getattr(value, "struct", None), "fields", None) is not None:
+        found.append(value)
+        return
     if depth == _DEEPEST:
         raise ArgumentError(f"{owner}: the __cuda_args__ of {describe(value)} leads on to other objects without end.")
     values = protocol(value)
@@ -54,7 +60,7 @@ def _expand(value: Any, owner: str, found: list[Any], depth: int) -> None:
             f"{owner}: __cuda_args__ of {describe(value)} must return a tuple of arguments, got {describe(values)}."
         )
     for one in values:
-        _expand(one, owner, found, depth + 1)
+        _expand(one, owner, found, depth + 1, host)
 
 
 def members(value: Any) -> list[tuple[str, Any]]:
