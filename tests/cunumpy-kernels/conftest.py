@@ -12,5 +12,19 @@ Pyccel has no wheels; it is built when installed, which takes a C compiler.
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
+
+import pytest
 
 collect_ignore_glob = [f"test_real_{name}*.py" for name in ("cupy", "pyccel") if importlib.util.find_spec(name) is None]
+
+
+@pytest.fixture(scope="session")
+def build_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("builds")
+
+
+@pytest.fixture(autouse=True)
+def _builds_of_this_run(build_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is compiled for the CPU out of the user's cache."""
+    monkeypatch.setenv("CUNUMPY_EMULATION_CACHE", str(build_folder))

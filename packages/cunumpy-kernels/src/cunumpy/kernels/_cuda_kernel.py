@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cunumpy.cuda import CompileReport, CudaParameter
+    from cunumpy.kernels._cpu_device.launch import CpuKernel
 
     Shape = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -166,6 +167,7 @@ class CudaKernel:
         self._builds: dict[tuple[int, bool], Build] = {}
         self._generation = 0  # counts what is compiled, so that prepared launches see it
         self._lock = new_lock()
+        self._cpu: CpuKernel | None = None  # what runs it on the CPU, made when it first does
         self._headers = HeaderHash(self._source, self._header_folders(), self._source_dir)
         self._plain_block = len(self._block) == 1 and (self._bound is None or self._block[0] <= self._bound)
         self._has_records = any(
@@ -845,8 +847,13 @@ class CudaKernel:
                     if not bool(cupy.isfinite(cupy.asarray(array)).all()):
                         raise KernelError(f"{text}: argument {name!r} ({describe(array)}) holds NaN or infinity.")
 
-    def _floating_arrays(self, args: Iterable[Any]) -> Iterable[tuple[str, Any]]:
-        """Yield the floating point and complex device arrays among the arguments, those of objects too, by name."""
+    def _check_host_arrays(self, args: Iterable[Any], text: str) -> None:
+        for name, array in self._floating_arrays(args, host=True):
+            if not np.isfinite(array).all():
+                raise KernelError(f"{text}: argument {name!r} ({describe(array)}) holds NaN or infinity.")
+
+    def _floating_arrays(self, args: Iterable[Any], *, host: bool = False) -> Iterable[tuple[str, Any]]:
+        """Yield the floating point and complex arrays among the arguments, those of objects too, by name."""
         names = [parameter.name for parameter in self._signature or ()]
         position = 0
 
@@ -855,7 +862,12 @@ class CudaKernel:
             for part, member in parts:
                 yield from visit(member, f"{name}.{part}" if part else name)
             dtype = getattr(value, "dtype", None)
-            if not parts and isinstance(dtype, np.dtype) and dtype.kind in "fc" and is_device(value):
+            if (
+                not parts
+                and isinstance(dtype, np.dtype)
+                and dtype.kind in "fc"
+                and (isinstance(value, np.ndarray) if host else is_device(value))
+            ):
                 yield name, value
 
         for value in args:
@@ -876,7 +888,7 @@ class CudaKernel:
 
     def __getstate__(self) -> dict[str, Any]:
         made = {"_builds", "_generation", "_lock", "_headers", "_checks", "_check_all", "_count", "_has_records"}
-        made |= {"_plain_block"}
+        made |= {"_plain_block", "_cpu"}
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:

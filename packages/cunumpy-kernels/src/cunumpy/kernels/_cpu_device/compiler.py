@@ -1,0 +1,210 @@
+"""The machine's C++ compiler: which it is, how it is called, and what it says."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cunumpy.cuda import CompileMessage
+from cunumpy.errors import CompileError, MissingPackageError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+INCLUDE_DIR = Path(__file__).parent / "include"
+"""Our own headers, and those that stand for CUDA's."""
+
+GENERATED = "<CPU device>"
+"""What the compiler calls the code that we generate after a kernel's source."""
+
+_CANDIDATES = ("c++", "g++", "clang++")
+
+
+class Compiler(NamedTuple):
+    """A C++ compiler.
+
+    Attributes
+    ----------
+    command : tuple of str
+        The program, and words that always follow it.
+    identity : str
+        Path and version.
+    is_clang : bool
+    """
+
+    command: tuple[str, ...]
+    identity: str
+    is_clang: bool
+
+
+def find_compiler() -> Compiler:
+    """Return the C++ compiler: what ``CXX`` says, else the first of c++, g++ and clang++.
+
+    Raises
+    ------
+    SettingError
+        ``CXX`` holds what can't be run.
+    MissingPackageError
+        There is no compiler.
+    """
+    return _find_compiler(os.environ.get("CXX", ""), os.environ.get("PATH", ""))
+
+
+@functools.lru_cache(maxsize=16)
+def _find_compiler(setting: str, path: str) -> Compiler:
+    try:
+        words = shlex.split(setting)
+    except ValueError as error:
+        raise SettingError(
+            f"environment variable CXX={setting!r} can't be split into words ({error}); write it as in a shell, or "
+            "unset it for the default."
+        ) from None
+    if words:
+        if shutil.which(words[0]) is None:
+            raise SettingError(
+                f"environment variable CXX={setting!r} names no program that can be run ({words[0]!r}); give a C++ "
+                "compiler with its arguments, or unset it for the default (c++, g++ or clang++)."
+            )
+        return _compiler(tuple(words), f"environment variable CXX={setting!r}")
+    for candidate in _CANDIDATES:
+        if shutil.which(candidate) is not None:
+            return _compiler((candidate,), candidate)
+    remedy = "run: xcode-select --install" if sys.platform == "darwin" else "on Debian and Ubuntu: apt-get install g++"
+    raise MissingPackageError(
+        f"CUDA kernels run on the CPU only with a C++ compiler, and none of {', '.join(_CANDIDATES)} is there; install "
+        f"one ({remedy}), or name yours in the environment variable CXX."
+    )
+
+
+def _compiler(command: tuple[str, ...], what: str) -> Compiler:
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise SettingError(
+            f"{what} can't be used, {shlex.join([*command, '--version'])} fails: {(done.stderr or done.stdout).strip()}"
+        )
+    version = done.stdout.strip().partition("\n")[0]
+    programs = [os.path.realpath(found) for word in command if (found := shutil.which(word)) is not None]
+    return Compiler(command, " ".join([*programs, version]), "clang" in version.lower())
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+_KEPT = re.compile(r"-[DUI]|--define-macro=|--undefine-macro=|--include-path=|-include|--pre-include=")
+_LONG = {"--define-macro=": "-D", "--undefine-macro=": "-U", "--include-path=": "-I", "--pre-include=": "-include"}
+_STANDARD = re.compile(r"--?std[= ]c\+\+(\d\d)")
+
+
+def kernel_flags(options: Sequence[str]) -> list[str]:
+    """Return what a C++ compiler is given of a kernel's options, which are those of CUDA's compiler.
+
+    Macros, folders of headers and the language's standard are; the others are about NVIDIA's hardware.
+    """
+    kept: list[str] = []
+    standard = 17
+    words = iter(options)
+    for word in words:
+        if word in ("-D", "-U", "-I", "-include"):
+            kept += [word, next(words, "")]
+            continue
+        if (found := _STANDARD.match(word)) is not None:
+            standard = max(17, int(found[1]))
+        elif _KEPT.match(word):
+            for long, short in _LONG.items():
+                if word.startswith(long):
+                    word = short + (" " if short == "-include" else "") + word.removeprefix(long)
+            kept += word.split(" ", 1) if word.startswith("-include ") else [word]
+    return [f"-std=c++{standard}", *kept]
+
+
+def optimisation_flags(compiler: Compiler) -> list[str]:
+    """Return the flags by which kernels become as fast as C, with IEEE's results for each operation."""
+    flags = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-fvisibility=hidden", "-w"]
+    if compiler.is_clang:
+        return flags
+    # Conditions stay apart, so that loops can be split at them; thread-local arrays of other units are none here.
+    return [*flags, "-fwhole-program", "-fno-extern-tls-init", "--param", "logical-op-non-short-circuit=0"]
+
+
+PREDEFINED = (
+    "-D__CUDACC__=1",
+    "-D__CUDACC_RTC__=1",
+    "-D__CUDACC_VER_MAJOR__=12",
+    "-D__CUDACC_VER_MINOR__=9",
+    "-D__CUDA_ARCH__=900",
+    "-DCUNUMPY_CPU_DEVICE=1",
+)
+"""What the runtime's headers define, for the preprocessor alone."""
+
+
+# --- running it -------------------------------------------------------------------------------------------------------
+
+
+def run_compiler(compiler: Compiler, arguments: Sequence[str], text: str | None, what: str, folder: Path | None) -> str:
+    """Run the compiler; return what it writes to its standard output.
+
+    Raises
+    ------
+    CompileError
+        It refuses the source.
+    """
+    done = subprocess.run(
+        [*compiler.command, *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        encoding="utf-8",
+        check=False,
+        cwd=folder,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    if done.returncode:
+        log = _users_part(done.stderr)
+        error = CompileError(f"{what}: does not compile for the CPU with {shlex.join(compiler.command)}:\n{log}")
+        error.log, error.messages = log, tuple(compiler_messages(log))
+        raise error
+    return done.stdout
+
+
+def _users_part(log: str) -> str:
+    """Leave out what follows, in the code that we generate, from the mistakes in the user's."""
+    lines = log.splitlines(keepends=True)
+    ours = next((i for i, line in enumerate(lines) if GENERATED in line), len(lines))
+    before = "".join(lines[:ours])
+    return before if "error:" in before else log
+
+
+_DIAGNOSTIC = re.compile(
+    r"(?:(?P<file>[^:\n]+):(?:(?P<line>\d+):)?(?:\d+:)? )?(?P<severity>fatal error|error|warning|note): (?P<text>.*)$"
+)
+
+
+def compiler_messages(log: str) -> Iterator[CompileMessage]:
+    """Yield the messages of a compiler's log; lines that belong to one are its context."""
+    lines = log.splitlines()
+    number = 0
+    while number < len(lines):
+        found = _DIAGNOSTIC.match(lines[number])
+        number += 1
+        if found is None:
+            continue
+        context: list[str] = []
+        while number < len(lines) and lines[number].startswith(" "):
+            context.append(lines[number])
+            number += 1
+        severity = found["severity"].rpartition(" ")[2]
+        line = None if found["line"] is None else int(found["line"])
+        yield CompileMessage(
+            "error" if severity == "error" else "warning" if severity == "warning" else "note",
+            found["text"],
+            found["file"],
+            line,
+            "\n".join(context),
+        )

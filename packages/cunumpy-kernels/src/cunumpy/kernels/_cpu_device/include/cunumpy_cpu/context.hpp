@@ -1,0 +1,32 @@
+// Which thread of which block runs: the four variables that CUDA has, and where messages say that it is.
+//
+// Each worker has its own. Their addresses are never taken, so the compiler keeps them in registers where it inlines
+// the kernel, and vectorises the loop over threads as if they were local.
+#pragma once
+
+#include "vector_types.hpp"
+
+static thread_local uint3 threadIdx, blockIdx;
+static thread_local dim3 blockDim, gridDim;
+
+static constexpr int warpSize = 32;
+
+namespace cunumpy_cpu {
+
+// Threads of a block along x, where all blocks of a row run as one: blockIdx.x is 0 then, and threadIdx.x goes on
+// through the row. Else 0.
+static thread_local unsigned int merged_width = 0;
+
+static inline uint3 true_block() {
+    uint3 block = blockIdx;
+    if (merged_width != 0) block.x = threadIdx.x / merged_width;
+    return block;
+}
+
+static inline uint3 true_thread() {
+    uint3 thread = threadIdx;
+    if (merged_width != 0) thread.x = threadIdx.x % merged_width;
+    return thread;
+}
+
+}  // namespace cunumpy_cpu

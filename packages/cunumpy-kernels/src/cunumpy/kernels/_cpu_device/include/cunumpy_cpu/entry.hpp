@@ -1,0 +1,46 @@
+// The function that runs some blocks of a launch.
+#pragma once
+
+#include "fiber_blocks.hpp"
+#include "loops.hpp"
+
+#if defined(__clang__) || !defined(__GNUC__)
+#define CUNUMPY_CPU_EXPORT extern "C" __attribute__((__visibility__("default"), __used__))
+#else
+#define CUNUMPY_CPU_EXPORT extern "C" __attribute__((__visibility__("default"), __externally_visible__))
+#endif
+
+namespace cunumpy_cpu {
+
+// Runs the blocks from `first` to before `last`, counted with x fastest; 1 if one of them trapped, and the rest did not
+// run.
+template <class Runner>
+static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned long long first, unsigned long long last) {
+    const unsigned int *grid = launch->grid, *block = launch->block;
+    gridDim = dim3(grid[0], grid[1], grid[2]);
+    blockDim = dim3(block[0], block[1], block[2]);
+    const bool ended =
+        run_guarded([=] { Runner::run(*launch, arguments, first, last); }, launch->message, launch->message_size);
+    flush_output();
+    if (ended) {
+        merged_width = 0;
+        return 0;
+    }
+    const uint3 at = true_block();
+    launch->failed_block = at.x + (unsigned long long)grid[0] * (at.y + (unsigned long long)grid[1] * at.z);
+    merged_width = 0;
+    return 1;
+}
+
+}  // namespace cunumpy_cpu
+
+// Stands after a kernel's text, which may have defined any macro, and a definition of the type cunumpy_cpu_runner.
+#define CUNUMPY_CPU_ENTRY                                                                                             \
+    CUNUMPY_CPU_EXPORT int cunumpy_cpu_run(cunumpy_cpu_launch* cunumpy_cpu_1, void** cunumpy_cpu_2,                   \
+                                           unsigned long long cunumpy_cpu_3, unsigned long long cunumpy_cpu_4) {      \
+        return cunumpy_cpu::run_blocks<cunumpy_cpu_runner>(cunumpy_cpu_1, cunumpy_cpu_2, cunumpy_cpu_3,               \
+                                                           cunumpy_cpu_4);                                            \
+    }                                                                                                                 \
+    CUNUMPY_CPU_EXPORT unsigned int cunumpy_cpu_parameters(unsigned int* cunumpy_cpu_1) {                             \
+        return cunumpy_cpu_runner::parameters(cunumpy_cpu_1);                                                         \
+    }

@@ -1,0 +1,254 @@
+// Blocks whose threads wait for nobody: loops over threads, of which the compiler sees the kernel's whole body.
+//
+// What lets gcc vectorise them, each found by measurement: the kernel is inlined together with what it calls; indices
+// are known not to wrap (the hints below); the loop has a signed counter; and the first thread, which conditions such
+// as i > 0 single out, runs apart from the others, so that the compiler can split the loop at the condition that is
+// left.
+#pragma once
+
+#include "launch.hpp"
+
+namespace cunumpy_cpu {
+
+template <unsigned int... I>
+struct Indices {};
+template <unsigned int N, unsigned int... I>
+struct MakeIndices : MakeIndices<N - 1, N - 1, I...> {};
+template <unsigned int... I>
+struct MakeIndices<0, I...> {
+    typedef Indices<I...> type;
+};
+
+// What every runner has: the bytes of the kernel's parameters.
+template <class... P>
+struct Parameters {
+    static unsigned int parameters(unsigned int* sizes) {
+        const unsigned int all[] = {(unsigned int)sizeof(P)..., 0};
+        for (unsigned int i = 0; i < sizeof...(P); ++i) sizes[i] = all[i];
+        return sizeof...(P);
+    }
+};
+
+static inline void expect(bool condition) {
+    if (!condition) __builtin_unreachable();
+}
+
+// Some blocks of one row of the grid.
+struct Row {
+    unsigned int first, last, y, z;
+};
+
+// Cuts blocks, counted with x fastest, into rows.
+template <class F>
+static void for_rows(unsigned long long first, unsigned long long last, F work) {
+    const unsigned int width = gridDim.x, height = gridDim.y;
+    while (first < last) {
+        const unsigned long long row = first / width;
+        const unsigned int x = (unsigned int)(first - row * width);
+        const unsigned long long count = last - first < width - x ? last - first : width - x;
+        work(Row{x, (unsigned int)(x + count), (unsigned int)(row % height), (unsigned int)(row / height)});
+        first += count;
+    }
+}
+
+// The threads of each block along x are a loop.
+template <auto kernel, class F = decltype(kernel)>
+struct Loops;
+template <auto kernel, class... P>
+struct Loops<kernel, void (*)(P...)> : Parameters<P...> {
+    __attribute__((noinline, flatten)) static void row(Row row, P... p) {
+        const unsigned int width = blockDim.x, height = blockDim.y, depth = blockDim.z;
+        expect(width >= 1 && width <= 1024 && height >= 1 && height <= 1024 && depth >= 1 && depth <= 64);
+        blockIdx.y = row.y;
+        blockIdx.z = row.z;
+        expect(blockIdx.y < 65536 && blockIdx.z < 65536);
+        for (unsigned int z = 0; z < depth; ++z) {
+            for (unsigned int y = 0; y < height; ++y) {
+                for (unsigned int block = row.first; block < row.last; ++block) {
+                    unsigned int here = block;
+                    asm("" : "+r"(here));  // else the hints are lost where the first block is treated apart
+                    blockIdx.x = here;
+                    threadIdx.z = z;
+                    threadIdx.y = y;
+#ifndef CUNUMPY_CPU_WIDE
+                    expect(blockIdx.x < 0x7fffffffu / 1024);
+                    const unsigned int begin = blockIdx.x * blockDim.x;
+                    expect(begin <= 0x7fffffffu - 1024);
+#endif
+#pragma GCC ivdep
+                    for (unsigned int x = 0; x < width; ++x) {
+                        threadIdx.x = x;
+                        kernel(p...);
+                    }
+                }
+            }
+        }
+    }
+
+    template <unsigned int... I>
+    static void run(void** arguments, unsigned long long first, unsigned long long last, Indices<I...>) {
+        for_rows(first, last, [=](Row one) { row(one, *(P*)arguments[I]...); });
+    }
+    static void run(const cunumpy_cpu_launch&, void** arguments, unsigned long long first, unsigned long long last) {
+        run(arguments, first, last, typename MakeIndices<sizeof...(P)>::type());
+    }
+};
+
+// For kernels that use x only as blockIdx.x * blockDim.x + threadIdx.x and gridDim.x * blockDim.x: the blocks of a row
+// are one, with blockIdx.x = 0.
+template <auto kernel, class F = decltype(kernel)>
+struct MergedLoops;
+template <auto kernel, class... P>
+struct MergedLoops<kernel, void (*)(P...)> : Parameters<P...> {
+    __attribute__((noinline, flatten)) static void line(unsigned int first, unsigned int last, P... p) {
+        blockIdx.x = 0;
+        gridDim.x = 1;
+        expect(blockDim.x >= 1 && blockDim.x <= 0x7fffffffu);
+        expect(blockIdx.y < 65536 && blockIdx.z < 65536 && threadIdx.y < 1024 && threadIdx.z < 64);
+        expect(blockDim.y >= 1 && blockDim.y <= 1024 && blockDim.z >= 1 && blockDim.z <= 64);
+        expect(first <= 0x7fffffffu && last <= 0x7fffffffu);
+        int x = (int)first;
+        const int end = (int)last;
+        if (x == 0 && x < end) {
+            threadIdx.x = 0;
+            kernel(p...);
+            x = 1;
+        }
+        expect(x >= 1);
+#pragma GCC ivdep
+        for (; x < end; ++x) {
+            threadIdx.x = (unsigned int)x;
+            kernel(p...);
+        }
+    }
+
+    template <unsigned int... I>
+    static void run(void** arguments, unsigned long long first, unsigned long long last, Indices<I...>) {
+        const unsigned int width = blockDim.x;
+        merged_width = width;
+        blockDim.x = width * gridDim.x;
+        for_rows(first, last, [=](Row row) {
+            blockIdx.y = row.y;
+            blockIdx.z = row.z;
+            for (unsigned int z = 0; z < blockDim.z; ++z) {
+                for (unsigned int y = 0; y < blockDim.y; ++y) {
+                    threadIdx.z = z;
+                    threadIdx.y = y;
+                    line(row.first * width, row.last * width, *(P*)arguments[I]...);
+                }
+            }
+        });
+    }
+    static void run(const cunumpy_cpu_launch&, void** arguments, unsigned long long first, unsigned long long last) {
+        run(arguments, first, last, typename MakeIndices<sizeof...(P)>::type());
+    }
+};
+
+// For kernels that are a grid-stride loop: its first step for all threads of a row, then the second, and so on.
+// `active` tells whether a thread has a step: threads between two that have one have it too.
+template <auto kernel, auto step, auto active, class F = decltype(kernel)>
+struct GridStrideLoops;
+template <auto kernel, auto step, auto active, class... P>
+struct GridStrideLoops<kernel, step, active, void (*)(P...)> : Parameters<P...> {
+    typedef unsigned long long Pass;
+
+    // All threads of a line, or those of them that have this step.
+    template <bool all>
+    __attribute__((noinline, flatten)) static void line(Pass pass, unsigned int first, unsigned int last, P... p) {
+        blockIdx.x = 0;
+        gridDim.x = 1;
+        expect(blockDim.x >= 1 && blockDim.x <= 0x7fffffffu);
+        expect(first <= 0x7fffffffu && last <= 0x7fffffffu);
+        const int end = (int)last;
+#pragma GCC ivdep
+        for (int x = (int)first; x < end; ++x) {
+            threadIdx.x = (unsigned int)x;
+            if (all || active(pass, p...)) step(pass, p...);
+        }
+    }
+
+    static bool is_active(Pass pass, unsigned int thread, P... p) {
+        blockIdx.x = 0;
+        gridDim.x = 1;
+        threadIdx.x = thread;
+        return active(pass, p...);
+    }
+
+    template <unsigned int... I>
+    static void run(void** arguments, unsigned long long first, unsigned long long last, Indices<I...>) {
+        const unsigned int width = blockDim.x;
+        merged_width = width;
+        blockDim.x = width * gridDim.x;
+        for_rows(first, last, [=](Row row) {
+            blockIdx.y = row.y;
+            blockIdx.z = row.z;
+            const unsigned int begin = row.first * width, end = row.last * width;
+            for (unsigned int z = 0; z < blockDim.z; ++z) {
+                for (unsigned int y = 0; y < blockDim.y; ++y) {
+                    threadIdx.z = z;
+                    threadIdx.y = y;
+                    for (Pass pass = 0;; ++pass) {
+                        const bool one = is_active(pass, begin, *(P*)arguments[I]...);
+                        const bool other = is_active(pass, end - 1, *(P*)arguments[I]...);
+                        if (!one && !other) break;
+                        if (one && other)
+                            line<true>(pass, begin, end, *(P*)arguments[I]...);
+                        else
+                            line<false>(pass, begin, end, *(P*)arguments[I]...);
+                    }
+                }
+            }
+        });
+    }
+    static void run(const cunumpy_cpu_launch&, void** arguments, unsigned long long first, unsigned long long last) {
+        run(arguments, first, last, typename MakeIndices<sizeof...(P)>::type());
+    }
+};
+
+// For kernels that all threads of a block go through together from barrier to barrier: `block` is the kernel with a loop
+// over threads between two barriers.
+template <auto kernel, auto block, class F = decltype(kernel)>
+struct SplitLoops;
+template <auto kernel, auto block, class... P>
+struct SplitLoops<kernel, block, void (*)(P...)> : Parameters<P...> {
+    __attribute__((noinline, flatten)) static void one(P... p) {
+#ifndef CUNUMPY_CPU_WIDE
+        expect(blockIdx.x < 0x7fffffffu / 1024);
+        expect(blockIdx.x * blockDim.x <= 0x7fffffffu - 1024);
+#endif
+        block(p...);
+    }
+
+    template <unsigned int... I>
+    static void run(void** arguments, unsigned long long first, unsigned long long last, Indices<I...>) {
+        for_rows(first, last, [=](Row row) {
+            for (unsigned int x = row.first; x < row.last; ++x) {
+                blockIdx = uint3{x, row.y, row.z};
+                one(*(P*)arguments[I]...);
+            }
+        });
+    }
+    static void run(const cunumpy_cpu_launch&, void** arguments, unsigned long long first, unsigned long long last) {
+        run(arguments, first, last, typename MakeIndices<sizeof...(P)>::type());
+    }
+};
+
+}  // namespace cunumpy_cpu
+
+// What the generated function of SplitLoops is made of: at its beginning, before and at the beginning of each loop.
+#define CUNUMPY_CPU_BLOCK                                                                               \
+    const unsigned int cunumpy_cpu_w = blockDim.x, cunumpy_cpu_h = blockDim.y, cunumpy_cpu_d = blockDim.z; \
+    cunumpy_cpu::expect(cunumpy_cpu_w >= 1 && cunumpy_cpu_w <= 1024);                                   \
+    cunumpy_cpu::expect(cunumpy_cpu_h >= 1 && cunumpy_cpu_h <= 1024);                                   \
+    cunumpy_cpu::expect(cunumpy_cpu_d >= 1 && cunumpy_cpu_d <= 64);
+
+#define CUNUMPY_CPU_THREADS                                                                             \
+    for (unsigned int cunumpy_cpu_z = 0; cunumpy_cpu_z < cunumpy_cpu_d; ++cunumpy_cpu_z)                \
+        for (unsigned int cunumpy_cpu_y = 0; cunumpy_cpu_y < cunumpy_cpu_h; ++cunumpy_cpu_y)            \
+            _Pragma("GCC ivdep") for (int cunumpy_cpu_x = 0; cunumpy_cpu_x < (int)cunumpy_cpu_w; ++cunumpy_cpu_x)
+
+#define CUNUMPY_CPU_THREAD                                                                              \
+    threadIdx.z = cunumpy_cpu_z;                                                                        \
+    threadIdx.y = cunumpy_cpu_y;                                                                        \
+    threadIdx.x = (unsigned int)cunumpy_cpu_x;                                                          \
+    const int cunumpy_cpu_t = (int)((cunumpy_cpu_z * cunumpy_cpu_h + cunumpy_cpu_y) * cunumpy_cpu_w) + cunumpy_cpu_x;

@@ -1,0 +1,254 @@
+"""Launches on the CPU: arguments checked as for a GPU, and the blocks given to the workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from cunumpy.arguments._packing import packer
+from cunumpy.arguments._protocol import LEAF_TYPES, expand
+from cunumpy.cuda import get_cuda_debug
+from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
+from cunumpy.kernels._builds import HeaderHash
+from cunumpy.kernels._cpu_device.analysis import GRID_STRIDE, MERGED_LOOPS
+from cunumpy.kernels._cpu_device.build import Library, Program, program_of
+from cunumpy.kernels._cpu_device.source import MAX_SHARED_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cunumpy.kernels._cuda_kernel import CudaKernel
+
+_BLOCK_LIMITS = (1024, 1024, 64)
+"""The most threads of a block along x, y and z, on every CUDA device."""
+
+_NARROW_BLOCKS, _NARROW_THREADS = (2**31 - 1) // 1024, 2**31 - 1 - 1024
+"""Up to so many blocks, and threads, along x the code for usual grids is right."""
+
+
+_QUICK_AXES = {"auto": 0, "first_array": 0, "last_axis": -1}
+"""Of which axis of the first array the number of threads is inferred, for blocks of one dimension."""
+
+
+class CpuKernel:
+    """What a kernel needs to run on the CPU: the checks of its arguments and what was compiled.
+
+    Parameters
+    ----------
+    kernel : CudaKernel
+    """
+
+    def __init__(self, kernel: CudaKernel) -> None:
+        if kernel.signature is None:
+            raise ArgumentTypeError(
+                f"{kernel._owner}: to run on the CPU its parameters have to be known; make it without "
+                "check_signature=False."
+            )
+        self.kernel = kernel
+        self._checks = [
+            packer(one, f"{kernel._owner}: argument {one.name!r}", host=True).argument for one in kernel.signature
+        ]
+        self._libraries: dict[tuple[bool, bool], Library] = {}
+        self._lock = Lock()
+        self.quick: Any = None
+        """Launches of usual size with arguments that leave no question, once compiled; see `launcher.Function`."""
+
+    def pack(self, args: tuple[Any, ...]) -> list[Any]:
+        """Return the checked arguments: addresses for pointers, else NumPy scalars and arrays of one element."""
+        values: Sequence[Any] = args
+        if not LEAF_TYPES.issuperset(map(type, args)):
+            values = expand(args, self.kernel._owner, host=True)
+        if len(values) != len(self._checks):
+            self.kernel._refuse_count(args, values)
+        return [check(value, None) for check, value in zip(self._checks, values, strict=True)]
+
+    def library(self, *, wide: bool = False, debug: bool = False) -> Library:
+        """Return what is compiled, for usual or very large grids, and with checks of bounds or without."""
+        key = (wide, debug)
+        found = self._libraries.get(key)
+        if found is None:
+            with self._lock:
+                found = self._libraries.get(key)
+                if found is None:
+                    found = self._libraries[key] = Library(
+                        program_of(self.kernel, wide=wide, debug=debug), self.kernel.signature
+                    )
+                    if not wide and not debug and self.kernel._plain_block:
+                        self.quick = found.function.call
+        return found
+
+    def recompile(self) -> None:
+        """Forget what is loaded, so that changed headers are seen."""
+        with self._lock:
+            self._libraries = {}
+            self.quick = None
+
+    def launch(self, grid: tuple[int, ...], block: tuple[int, ...], packed: list[Any], shared_mem: int) -> None:
+        """Run the kernel, and return when it has ended."""
+        debug = self.kernel.debug_active()
+        launch(lambda wide: self.library(wide=wide, debug=debug), grid, block, packed, shared_mem, self.kernel._owner)
+
+    def fail(self, trap: str, grid: tuple[int, ...], block: tuple[int, ...]) -> NoReturn:
+        """Raise the error of a launch that a trap ended."""
+        _fail(self.kernel._owner, trap, grid, block)
+
+
+def launch(
+    library_for: Callable[[bool], Library],
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    packed: list[Any],
+    shared_mem: int,
+    owner: str,
+) -> None:
+    """Check what every CUDA device limits, and run a kernel; see `launcher.Function`."""
+    for axis, size, limit in zip("xyz", block, _BLOCK_LIMITS, strict=False):
+        if size > limit:
+            raise ArgumentError(f"{owner}: block {block} has {size} along {axis}, a device takes {limit}.")
+    if shared_mem > MAX_SHARED_BYTES:
+        raise ArgumentError(
+            f"{owner}: {shared_mem} bytes of dynamic shared memory are more than the {MAX_SHARED_BYTES} that a block "
+            "can have."
+        )
+    library = library_for(grid[0] > _NARROW_BLOCKS)
+    if library.mode in (MERGED_LOOPS, GRID_STRIDE) and grid[0] * block[0] > _NARROW_THREADS:
+        library = library_for(True)
+    trap = library.function.launch(packed, grid, block, shared_mem)
+    if trap is not None:
+        _fail(owner, trap, grid, block)
+
+
+def _fail(owner: str, trap: str, grid: tuple[int, ...], block: tuple[int, ...]) -> NoReturn:
+    raise KernelError(f"{owner} (grid {grid}, block {block}): {trap}; what it wrote before stays.")
+
+
+class RawFunction:
+    """A kernel of which only source and name are known, launched with arguments that nobody checks but for their size.
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++ source code.
+    expression : str
+        The kernel, with namespaces and template arguments.
+    options : tuple of str, optional
+        Of CUDA's compiler.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The bytes of each parameter.
+    """
+
+    def __init__(self, source: str, expression: str, options: tuple[str, ...] = ()) -> None:
+        self._owner = f"kernel {expression!r}"
+        folders = [Path(option[2:].strip()) for option in options if option.startswith("-I") and option[2:]]
+        headers = HeaderHash(source, folders, None).digest()
+        name = expression.partition("<")[0]
+        self._program = Program(source, f"{name}.cu", expression, options, None, headers, self._owner)
+        self._libraries: dict[bool, Library] = {}
+        self.sizes = self._library(False).sizes
+
+    def _library(self, wide: bool) -> Library:
+        if wide not in self._libraries:
+            self._libraries[wide] = Library(self._program._replace(wide=wide), None)
+        return self._libraries[wide]
+
+    def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], packed: list[Any], shared_mem: int = 0) -> None:
+        """Run the kernel, and return when it has ended.
+
+        Parameters
+        ----------
+        grid, block : tuple of int
+        packed : list
+            An argument for each parameter: integers are addresses, NumPy scalars and arrays give their bytes.
+        shared_mem : int, default: 0
+            Bytes of dynamic shared memory.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Another number of arguments, or one of another size.
+        KernelError
+            The kernel ended itself.
+        """
+        sizes = tuple(8 if type(value) is int else value.nbytes for value in packed)
+        if sizes != self.sizes:
+            raise ArgumentTypeError(
+                f"{self._owner}: has parameters of {', '.join(map(str, self.sizes)) or 'no'} bytes, got arguments of "
+                f"{', '.join(map(str, sizes)) or 'no'} bytes."
+            )
+        if 0 not in grid:
+            launch(self._library, grid, block, packed, shared_mem, self._owner)
+
+
+def cpu_kernel(kernel: CudaKernel) -> CpuKernel:
+    """Return what runs a kernel on the CPU."""
+    if kernel._cpu is None:
+        with kernel._lock:
+            if kernel._cpu is None:
+                kernel._cpu = CpuKernel(kernel)
+    return kernel._cpu
+
+
+def run_on_cpu(
+    kernel: CudaKernel,
+    args: tuple[Any, ...],
+    *,
+    n_threads: int | Sequence[int] | None = None,
+    grid: int | Sequence[int] | None = None,
+    block: int | Sequence[int] | None = None,
+    shared_mem: int = 0,
+) -> None:
+    """Run a CUDA kernel on NumPy arrays, with the CPU's cores, and return when it has ended.
+
+    Parameters
+    ----------
+    kernel : CudaKernel
+    args : tuple
+        As for a launch, with NumPy arrays in the place of device arrays; the same rules hold.
+    n_threads, grid, block, shared_mem
+        As for a launch.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        An argument does not fit, or no device takes such a launch; nothing was run.
+    CompileError
+        The source does not compile.
+    KernelError
+        The kernel ended itself: a trap, a failed assertion, in debug mode an index out of bounds. Or, with
+        `check_finite`, there is NaN or infinity in an array.
+    MissingPackageError, SettingError
+        There is no C++ compiler.
+    """
+    cpu = kernel._cpu
+    if cpu is None:
+        cpu = cpu_kernel(kernel)
+    elif (
+        grid is None
+        and block is None
+        and cpu.quick is not None
+        and not (get_cuda_debug() if kernel._debug is None else kernel._debug)
+        and not kernel._check_finite
+        and type(shared_mem) is int
+        and 0 <= shared_mem <= MAX_SHARED_BYTES
+    ):
+        # The usual launch: all that is beyond doubt is checked in C, everything else below.
+        axis = 0 if n_threads is not None else _QUICK_AXES.get(str(kernel._n_threads_from), 2)
+        if axis < 1 and (n_threads is None or type(n_threads) is int):
+            trap = cpu.quick(args, n_threads, axis, kernel._block[0], shared_mem)
+            if trap is None:
+                return
+            if trap is not NotImplemented:
+                cpu.fail(trap, *kernel.launch_shape(n_threads, args=args))
+    blocks, threads = kernel.launch_shape(n_threads, grid=grid, block=block, args=args)
+    if type(shared_mem) is not int or shared_mem < 0:
+        shared_mem = kernel._shared(shared_mem)
+    packed = cpu.pack(args)
+    if 0 in blocks:
+        return
+    cpu.launch(blocks, threads, packed, shared_mem)
+    if kernel._check_finite:
+        kernel._check_host_arrays(args, f"{kernel._owner} (grid {blocks}, block {threads})")

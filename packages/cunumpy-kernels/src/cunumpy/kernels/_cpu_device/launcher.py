@@ -1,0 +1,192 @@
+"""Calling compiled kernels: by a C extension that is built on first use, else, more slowly, by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.machinery
+import importlib.util
+import logging
+import sys
+import sysconfig
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy._threads import thread_count
+from cunumpy.errors import CompileError
+from cunumpy.kernels._build_cache import build_hash
+from cunumpy.kernels._cpu_device.compiler import find_compiler, run_compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cunumpy.cuda import CudaParameter
+    from cunumpy.kernels._build_cache import BuildCache
+
+_logger = logging.getLogger("cunumpy")
+
+_SOURCE = Path(__file__).parent / "native" / "launcher.cpp"
+
+_POINTER, _VIEW, _NUMBER, _OTHER = range(4)
+
+
+class Function:
+    """A compiled kernel that ctypes calls; that of the C extension does the same with all workers, and faster.
+
+    Parameters
+    ----------
+    entry : int
+        The address of the function that runs blocks.
+    parameters : tuple
+        What `describe_parameter` returns of each.
+    """
+
+    def __init__(self, entry: int, parameters: tuple[Any, ...]) -> None:
+        self._run = _Run(entry)
+
+    def call(self, args: tuple[Any, ...], n_threads: Any, axis: Any, width: int, shared_mem: int) -> Any:
+        """Launch if all arguments are beyond doubt, else return NotImplemented: here always."""
+        return NotImplemented
+
+    def launch(
+        self, packed: Sequence[Any], grid: tuple[int, ...], block: tuple[int, ...], shared_mem: int
+    ) -> str | None:
+        """Run all blocks, one after another; return the text of the trap that ended the launch, if one did.
+
+        Parameters
+        ----------
+        packed : list
+            Integers are addresses, everything else gives its bytes.
+        grid, block : tuple of int
+        shared_mem : int
+            Bytes.
+        """
+        held = [np.array(value, np.uint64) if type(value) is int else np.asarray(value) for value in packed]
+        pointers = (ctypes.c_void_p * len(held))(*(array.__array_interface__["data"][0] for array in held))
+        message = ctypes.create_string_buffer(4096)
+        blocks = (*grid, 1, 1)[:3]
+        if not hasattr(_worker, "fibers"):
+            _worker.fibers = ctypes.c_void_p()
+        info = _Launch(
+            blocks,
+            (*block, 1, 1)[:3],
+            shared_mem,
+            ctypes.cast(message, ctypes.c_void_p),
+            len(message),
+            0,
+            ctypes.cast(ctypes.byref(_worker.fibers), ctypes.c_void_p),
+            None,
+        )
+        failed = self._run(ctypes.byref(info), pointers, 0, blocks[0] * blocks[1] * blocks[2])
+        return message.value.decode(errors="replace") if failed else None
+
+
+class _Launch(ctypes.Structure):  # as in entry.hpp
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared_bytes", ctypes.c_ulonglong),
+        ("message", ctypes.c_void_p),
+        ("message_size", ctypes.c_ulonglong),
+        ("failed_block", ctypes.c_ulonglong),
+        ("fibers", ctypes.c_void_p),
+        ("grid_barrier", ctypes.c_void_p),
+    )
+
+
+_Run = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(_Launch), ctypes.POINTER(ctypes.c_void_p), ctypes.c_ulonglong, ctypes.c_ulonglong
+)
+
+_worker = threading.local()
+
+
+def describe_parameter(parameter: CudaParameter) -> tuple[int, int, bool, bool, int, int]:
+    """Return what the C extension has to know of a parameter.
+
+    Returns
+    -------
+    kind, type_number, const, contiguous, ndim, size : tuple of int
+        The type's number in NumPy is -1 for ``void*``.
+    """
+    dtype = parameter.dtype
+    plain = dtype is None or (dtype.kind in "biufc" and not dtype.shape and dtype.isnative)
+    kind = _OTHER
+    if plain and parameter.view_ndim is not None:
+        kind = _VIEW
+    elif plain and parameter.pointer:
+        kind = _POINTER
+    elif plain and dtype is not None and dtype.kind in "iuf" and dtype.itemsize * (dtype.kind == "f") != 2:
+        kind = _NUMBER
+    number = -1 if dtype is None else dtype.num
+    contiguous = parameter.pointer or parameter.contiguous
+    return kind, number, parameter.const, contiguous, parameter.view_ndim or 0, parameter.size
+
+
+def describe_unknown(size: int) -> tuple[int, int, bool, bool, int, int]:
+    """Return the same of a parameter of which only the size is known."""
+    return _OTHER, -1, False, False, 0, size
+
+
+def make_function(entry: int, parameters: tuple[Any, ...], cache: BuildCache) -> Any:
+    """Return what launches a compiled kernel; see `Function`."""
+    module = _extension(cache)
+    return Function(entry, parameters) if module is None else module.Function(entry, parameters)
+
+
+_extensions: dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+def _extension(cache: BuildCache) -> Any:
+    """Return the C extension; None where it can't be built, for instance for want of Python's headers."""
+    with _lock:
+        if "launcher" not in _extensions:
+            try:
+                _extensions["launcher"] = _load(cache)
+            except (CompileError, ImportError) as error:
+                _logger.warning(
+                    "the CPU device launches kernels by ctypes, one block after another: its C extension can't be "
+                    "built, perhaps for want of Python's headers (on Debian and Ubuntu: apt-get install python3-dev): "
+                    "%s",
+                    error,
+                )
+                _extensions["launcher"] = None
+        return _extensions["launcher"]
+
+
+def _load(cache: BuildCache) -> Any:
+    compiler = find_compiler()
+    suffix = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
+    key = build_hash([_source_digest(), suffix, sys.version, np.__version__, compiler.identity])
+
+    def build(folder: Path) -> None:
+        link = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+        run_compiler(
+            compiler,
+            [
+                *("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread", "-w"),
+                *(f"-I{folder}" for folder in (sysconfig.get_path("include"), np.get_include())),
+                *(str(_SOURCE), "-o", f"launcher{suffix}", *link),
+            ],
+            None,
+            "the CPU device's launcher",
+            folder,
+        )
+
+    path = cache.get(f"launcher-{key}", build) / f"launcher{suffix}"
+    loader = importlib.machinery.ExtensionFileLoader("launcher", str(path))
+    spec = importlib.util.spec_from_file_location("launcher", path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    module.set_thread_count(thread_count)
+    return module
+
+
+@functools.cache
+def _source_digest() -> str:
+    return build_hash(_SOURCE.read_text(encoding="utf-8"))
