@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks import algorithms, core, kernels, rng
+from benchmarks import algorithms, core, cpu_device, kernels, rng
 from benchmarks._measure import Effort, Rounds
 
 
@@ -164,6 +164,30 @@ ROWS = (
         "us",
         STAND_IN,
     ),
+    Row(
+        "cpu-call",
+        "CUDA kernel on the CPU device, 256 elements, four checked arguments",
+        "the compiled function, called from C",
+        2,
+        cpu_device.call,
+        "us",
+    ),
+    Row("cpu-axpy", "CPU device, axpy, 10^7, one worker", "plain C", 1.1, cpu_device.axpy),
+    Row("cpu-stencil", "CPU device, 2-D stencil, 3000^2, blocks of 16 x 16", "plain C", 1.8, cpu_device.stencil),
+    Row("cpu-grid-stride", "CPU device, grid-stride axpy, 10^7, 64 blocks", "plain C", 1.5, cpu_device.grid_stride),
+    Row("cpu-block-sum", "CPU device, block sum, 9 barriers, as loops, per thread", "", 15, cpu_device.block_sum, "ns"),
+    Row(
+        "cpu-block-sum-stacks",
+        "CPU device, block sum, 9 barriers, threads on stacks, per thread",
+        "",
+        130,
+        cpu_device.block_sum_on_stacks,
+        "ns",
+    ),
+    Row("cpu-shuffle", "CPU device, warp shuffle, per lane", "", 13, cpu_device.shuffle, "ns"),
+    Row("cpu-workers", "CPU device, computing kernel, two workers", "one worker", 0.55, cpu_device.workers),
+    Row("cpu-first-build", "CPU device, first build of a kernel", "", 500, cpu_device.first_build, "ms"),
+    Row("cpu-cached-build", "CPU device, first use of a kernel built before", "", 10, cpu_device.cached_build, "ms"),
     Row("landau", "`landau_damping.py`, 10^6 markers, 100 steps, per marker and step", "", None, core.landau, "ns"),
     Row(
         "philox-uniform",
