@@ -7,6 +7,8 @@ it in every ordinary run. By hand: ``CUNUMPY_FAKE_CUPY=1 CUNUMPY_BACKEND=cupy uv
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,9 @@ def raw_modules(monkeypatch):
     """Give the stand-in `cupy.RawModule` and `cupy.RawKernel`, so that kernels run, and list what is launched."""
     from host_raw_module import RawKernel, RawModule
 
+    # Kept from run to run, apart from the user's.
+    folder = Path(tempfile.gettempdir()) / f"cunumpy-tests-{os.getuid()}"
+    monkeypatch.setenv("CUNUMPY_EMULATION_CACHE", str(folder))
     monkeypatch.setattr("cupy.RawModule", RawModule, raising=False)
     monkeypatch.setattr("cupy.RawKernel", RawKernel, raising=False)
     monkeypatch.setattr(RawModule, "launches", [])
