@@ -356,16 +356,18 @@ def test_without_the_extension_ctypes_does_the_same(monkeypatch, caplog):
     assert "python3-dev" in caplog.text
 
 
-PROGRAM = """
+HALVES = """
+extern "C" __global__ void k(double* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) for (int s = 0; s < 400; ++s) x[i] = x[i] * 0.5 + 1;
+}"""
+
+PROGRAM = f"""
 import os, sys
 import numpy as np
 from cunumpy.kernels import CudaKernel
 from cunumpy.kernels._cpu_device.launch import run_on_cpu
-source = '''extern "C" __global__ void k(double* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) for (int s = 0; s < 400; ++s) x[i] = x[i] * 0.5 + 1;
-}'''
-kernel, x = CudaKernel(source, "k"), np.zeros(50000)
+kernel, x = CudaKernel({HALVES!r}, "k"), np.zeros(50000)
 def launch():
     x[:] = 0
     run_on_cpu(kernel, (x, x.size), n_threads=x.size)
