@@ -8,7 +8,11 @@ import pytest
 from cunumpy import _environment
 from cunumpy.errors import CuNumpyError, SettingError
 
-FLAGS = [name for name, variable in _environment.VARIABLES.items() if not variable.choices and variable.least is None]
+FLAGS = [
+    name
+    for name, variable in _environment.VARIABLES.items()
+    if not variable.choices and variable.least is None and not variable.folder
+]
 PAGE = Path(__file__).parents[2] / "docs" / "environment.md"
 
 
@@ -43,6 +47,15 @@ def test_unset_and_empty_give_the_default(monkeypatch, text):
 def test_a_choice_ignores_case_and_blanks(monkeypatch, text, value):
     monkeypatch.setenv("CUNUMPY_BACKEND", text)
     assert _environment.read("CUNUMPY_BACKEND") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("/somewhere/Else", "/somewhere/Else"), (" ~/builds ", "~/builds"), ("OFF", False), ("0", False)],
+)
+def test_a_folder_keeps_its_case_and_may_be_turned_off(monkeypatch, text, value):
+    monkeypatch.setenv("CUNUMPY_EMULATION_CACHE", text)
+    assert _environment.read("CUNUMPY_EMULATION_CACHE") == value
 
 
 def test_the_environment_is_read_at_each_call(monkeypatch):

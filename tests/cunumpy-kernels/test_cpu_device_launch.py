@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -375,10 +376,10 @@ def launch():
 """
 
 
-def run_program(text: str, **environment: str) -> None:
+def run_program(text: str, home: Path, **environment: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM + text],
-        env={**os.environ, **environment},
+        env={**os.environ, "HOME": str(home), **environment},
         capture_output=True,
         text=True,
         timeout=120,
@@ -388,7 +389,7 @@ def run_program(text: str, **environment: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_workers_survive_fork():
+def test_workers_survive_fork(tmp_path):
     run_program(
         """
 launch(); launch()
@@ -400,6 +401,7 @@ for _ in range(3):
     launch()
     assert os.waitpid(child, 0)[1] == 0
 """,
+        tmp_path,
         CUNUMPY_NUM_THREADS="3",
     )
 
@@ -442,7 +444,7 @@ def test_other_processes_at_once(tmp_path):
     programs = [
         subprocess.Popen(
             [sys.executable, "-c", PROGRAM + "launch()"],
-            env={**os.environ, "CUNUMPY_EMULATION_CACHE": str(tmp_path / "cache")},
+            env={**os.environ, "HOME": str(tmp_path), "CUNUMPY_EMULATION_CACHE": str(tmp_path / "cache")},
             stderr=subprocess.PIPE,
         )
         for _ in range(4)

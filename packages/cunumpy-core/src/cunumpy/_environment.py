@@ -19,7 +19,10 @@ FALSE_WORDS = ("0", "false", "no", "off")
 
 
 class Variable(NamedTuple):
-    """One row of the table: a flag that takes the boolean words, one of `choices`, or a number from `least` on."""
+    """One row of the table: a flag that takes the boolean words, one of `choices`, or a number from `least` on.
+
+    Or a `folder`, which may be turned off by the words for false.
+    """
 
     name: str
     distribution: str
@@ -29,6 +32,7 @@ class Variable(NamedTuple):
     default: str | bool | int | None = False
     default_text: str = "off"
     least: int | None = None
+    folder: bool = False
 
     @property
     def accepted(self) -> str:
@@ -37,6 +41,8 @@ class Variable(NamedTuple):
             return " or ".join(f"`{choice}`" for choice in self.choices)
         if self.least is not None:
             return f"a whole number from {self.least} on"
+        if self.folder:
+            return f"a folder; {', '.join(f'`{word}`' for word in FALSE_WORDS)} or empty for none"
         return ", ".join(f"`{word}`" for word in TRUE_WORDS) + "; " + ", ".join(f"`{word}`" for word in FALSE_WORDS)
 
 
@@ -116,6 +122,15 @@ VARIABLES: dict[str, Variable] = {
             default_text="as each kernel's `missing_cuda` says",
         ),
         Variable(
+            "CUNUMPY_EMULATION_CACHE",
+            "cunumpy-kernels",
+            "where CUDA kernels that were compiled for the CPU are kept",
+            "at each kernel's first launch",
+            default=None,
+            default_text="`cunumpy/emulation` in `$XDG_CACHE_HOME`, or in `~/.cache`",
+            folder=True,
+        ),
+        Variable(
             "MAYBEMPI",
             "cunumpy-core",
             "whether this process counts as part of an MPI run, whatever the launcher's variables say",
@@ -140,7 +155,8 @@ def read(name: str) -> bool | str | int | None:
     Returns
     -------
     bool, str, int or None
-        A flag's truth, the choice in lower case, or the number; None only where that is the default.
+        A flag's truth, the choice in lower case, the number, or the folder as it is written, False where it is turned
+        off; None only where that is the default.
 
     Raises
     ------
@@ -161,6 +177,8 @@ def parse(variable: Variable, text: str) -> bool | str | int | None:
     elif variable.least is not None:
         if value.isascii() and value.isdigit() and int(value) >= variable.least:
             return int(value)
+    elif variable.folder and value not in FALSE_WORDS:
+        return text.strip()
     elif value in TRUE_WORDS:
         return True
     elif value in FALSE_WORDS:

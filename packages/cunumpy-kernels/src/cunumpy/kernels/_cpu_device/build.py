@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cunumpy import _caches, _environment
 from cunumpy.cuda import DEBUG_OPTIONS, cuda_include_dir
 from cunumpy.errors import CompileError, KernelError
 from cunumpy.kernels._build_cache import BuildCache, build_hash, cpu_features
@@ -209,14 +210,14 @@ def _own_digest() -> str:
 
 # --- where builds are kept --------------------------------------------------------------------------------------------
 
-_FALSE_WORDS = ("", "0", "false", "no", "off")
-
 
 def cache_folder() -> Path | None:
     """Return the folder on disk for builds, None if there is to be none: ``CUNUMPY_EMULATION_CACHE`` decides."""
-    setting = os.environ.get("CUNUMPY_EMULATION_CACHE")
-    if setting is not None:
-        return None if setting.strip().lower() in _FALSE_WORDS else Path(setting.strip()).expanduser()
+    setting = _environment.read("CUNUMPY_EMULATION_CACHE")
+    if isinstance(setting, str):
+        return Path(setting).expanduser()
+    if setting is not None or "CUNUMPY_EMULATION_CACHE" in os.environ:  # turned off, or empty
+        return None
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if base else Path("~/.cache").expanduser()) / "cunumpy" / "emulation"
 
@@ -225,7 +226,17 @@ def build_cache() -> BuildCache:
     """Return the cache of builds as the environment says now."""
     folder = cache_folder()
     roots = [_temporary_folder()] if folder is None else [folder, _fallback_folder()]
+    if folder is not None:
+        _register(folder)
     return BuildCache(*roots, remedy="Set CUNUMPY_EMULATION_CACHE to a folder of your own.")
+
+
+@functools.cache
+def _register(folder: Path) -> None:
+    """Let ``python -m cunumpy cache`` list and clear it."""
+    hexadecimal = "[0-9a-f]" * 20
+    patterns = (f"cpu-*-{hexadecimal}/*", f"launcher-{hexadecimal}/*")
+    _caches.remember("CPU device", folder, "CUDA kernels compiled for the CPU", patterns)
 
 
 def _fallback_folder() -> Path:
