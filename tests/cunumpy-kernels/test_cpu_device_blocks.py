@@ -31,6 +31,7 @@ extern "C" __global__ void k(const double* x, double* sums) {
 
 REVERSE = """
 #include "tools.cuh"
+struct alignas(16) Aligned { char bytes[24]; };
 extern "C" __global__ void first(double* y) {
     extern __shared__ double values[];
     int t = threadIdx.x, n = blockDim.x;
@@ -56,7 +57,7 @@ namespace space { __global__ void fifth(double* y) {
 
 TOOLS = """
 __device__ inline void reverse(double* y) {
-    extern __shared__ double of_header[];
+    extern __shared__ alignas(32) double of_header[];
     int t = threadIdx.x, n = blockDim.x;
     of_header[t] = y[t]; __syncthreads(); y[t] = of_header[n - 1 - t];
 }
@@ -159,3 +160,17 @@ def test_printf_reaches_the_standard_output(capfd):
     )
     run(source, 3, grid=1, block=32)
     assert capfd.readouterr().out == "thread 0 of 3\nthread 1 of 3\nthread 2 of 3\n"
+
+
+def test_types_may_be_aligned_like_other_types():
+    source = """
+struct alignas(double) Pair { char c[3]; };
+struct alignas(float4) Wide { float v; };
+extern "C" __global__ void k(int* out) {
+    __shared__ alignas(64) float s[3];
+    s[0] = 1;
+    out[0] = alignof(Pair); out[1] = sizeof(Wide); out[2] = (unsigned long long)s % 64 + (int)s[0];
+}"""
+    out = np.zeros(3, np.int32)
+    run(source, out, n_threads=1)
+    np.testing.assert_array_equal(out, [8, 16, 1])

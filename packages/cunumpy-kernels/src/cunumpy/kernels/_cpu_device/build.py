@@ -35,7 +35,7 @@ from cunumpy.kernels._cpu_device.compiler import (
     run_compiler,
 )
 from cunumpy.kernels._cpu_device.launcher import describe_parameter, describe_unknown, make_function
-from cunumpy.kernels._cpu_device.source import translation_unit, user_text
+from cunumpy.kernels._cpu_device.source import has_aligned_shared, translation_unit, user_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,24 +180,26 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
         compiler, ["-E", "-w", "-x", "c++", *flags, *PREDEFINED, "-"], text, program.owner, folder
     )
     analysis = analyse(preprocessed, program.name, [str(INCLUDE_DIR)])
+    if has_aligned_shared(preprocessed):
+        flags = [*flags, "-DCUNUMPY_CPU_ALIGNAS"]
     if (program.wide or program.debug) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
         analysis.mode = LOOPS
     try:
-        _compile(program, compiler, analysis, folder)
+        _compile(program, compiler, flags, analysis, folder)
     except CompileError:
         simpler = {GRID_STRIDE: MERGED_LOOPS, SPLIT_LOOPS: FIBERS}.get(analysis.mode)
         if simpler is None:
             raise
         analysis.mode = simpler  # it changes what must not change, or is wrong anyway
-        _compile(program, compiler, analysis, folder)
+        _compile(program, compiler, flags, analysis, folder)
     (folder / _NOTES).write_text(json.dumps([analysis.mode, analysis.reason]), encoding="utf-8")
 
 
-def _compile(program: Program, compiler: Compiler, analysis: Analysis, folder: Path) -> None:
+def _compile(program: Program, compiler: Compiler, flags: list[str], analysis: Analysis, folder: Path) -> None:
     unit = translation_unit(program.source, program.filename, program.expression, analysis)
     (folder / _UNIT).write_text(unit, encoding="utf-8")
     wide = ["-DCUNUMPY_CPU_WIDE"] if program.wide else []
-    arguments = [*program.flags(), *wide, *optimisation_flags(compiler), "-shared", _UNIT, "-o", _LIBRARY]
+    arguments = [*flags, *wide, *optimisation_flags(compiler), "-shared", _UNIT, "-o", _LIBRARY]
     run_compiler(compiler, arguments, None, program.owner, folder)
 
 

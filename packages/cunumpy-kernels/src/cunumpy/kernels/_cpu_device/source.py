@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from cunumpy.kernels._cpu_device.analysis import FIBERS, GRID_STRIDE, LOOPS, MERGED_LOOPS, SPLIT_LOOPS
@@ -20,6 +21,14 @@ _RUNNERS = {
 
 MAX_SHARED_BYTES = 232448
 """The most shared memory of a block, on compute capability 9.0 (CUDA C++ Programming Guide)."""
+
+
+_ALIGNED = re.compile(r"(\b__shared__\s+)alignas(\s*\()")
+
+
+def has_aligned_shared(preprocessed: str) -> bool:
+    """Tell whether a header aligns shared memory as C++ does not allow it."""
+    return _ALIGNED.search(preprocessed) is not None
 
 
 def translation_unit(source: str, filename: str, expression: str, analysis: Analysis) -> str:
@@ -64,7 +73,9 @@ def translation_unit(source: str, filename: str, expression: str, analysis: Anal
 def user_text(source: str, filename: str) -> str:
     """Return a source with the line marker by which messages name its file."""
     name = filename.replace("\\", "\\\\").replace('"', '\\"')
-    return f'#line 1 "{name}"\n{source.removeprefix(chr(0xFEFF))}\n'
+    # Where CUDA takes alignas, C++ allows no attribute but those of compilers.
+    text = _ALIGNED.sub(r"\1__align__\2", source.removeprefix(chr(0xFEFF)))
+    return f'#line 1 "{name}"\n{text}\n'
 
 
 def _shared_memory(names: list[str]) -> str:

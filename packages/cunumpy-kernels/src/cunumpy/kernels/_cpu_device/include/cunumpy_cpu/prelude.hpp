@@ -11,5 +11,8 @@
 // after the kernel's text, where all their names are known.
 #define __shared__ thread_local
 
-// CUDA takes alignas where C++ allows no attribute: `extern __shared__ alignas(16) char memory[]`.
+// CUDA takes alignas where C++ allows no attribute: `extern __shared__ alignas(16) char memory[]`. Sources are changed
+// there; this is for headers, and takes no types.
+#ifdef CUNUMPY_CPU_ALIGNAS
 #define alignas(...) __attribute__((aligned(__VA_ARGS__)))
+#endif
