@@ -10,6 +10,7 @@ import ctypes
 import importlib.util
 import re
 import subprocess
+import threading
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -64,7 +65,7 @@ template <auto kernel>
 static int launch(const unsigned* shape, void** arguments, void** fibers, char* message, size_t size) {
     gridDim = dim3(shape[0], shape[1], shape[2]);
     blockDim = dim3(shape[3], shape[4], shape[5]);
-    return cunumpy_cpu::run_guarded([&] {
+    const bool ended = cunumpy_cpu::run_guarded([&] {
         cunumpy_cpu::Block block{};
         block.shape = blockDim, block.grid_shape = gridDim, block.fibers = fibers;
         for (blockIdx.z = 0; blockIdx.z < gridDim.z; ++blockIdx.z)
@@ -74,6 +75,8 @@ static int launch(const unsigned* shape, void** arguments, void** fibers, char* 
                     cunumpy_cpu::run_block_fibers(Body<kernel>::run, arguments, block);
                 }
     }, message, size);
+    cunumpy_cpu::flush_output();
+    return ended;
 }
 }
 """
@@ -82,7 +85,7 @@ static int launch(const unsigned* shape, void** arguments, void** fibers, char* 
 class CpuSource:
     """A compiled source; `kernels` are names, instances of templates as ``"add<double>"``."""
 
-    _fibers = ctypes.c_void_p()  # of this thread
+    _worker = threading.local()
 
     def __init__(
         self,
@@ -140,7 +143,9 @@ class CpuSource:
         pointers = (ctypes.c_void_p * max(len(values), 1))(*(value.ctypes.data for value in values))
         message = ctypes.create_string_buffer(2000)
         launch = getattr(self._library, f"launch_{self._numbers[kernel]}")
-        ended = launch(shape, pointers, ctypes.byref(CpuSource._fibers), message, len(message))
+        if not hasattr(CpuSource._worker, "fibers"):
+            CpuSource._worker.fibers = ctypes.c_void_p()
+        ended = launch(shape, pointers, ctypes.byref(CpuSource._worker.fibers), message, len(message))
         return None if ended else message.value.decode()
 
 

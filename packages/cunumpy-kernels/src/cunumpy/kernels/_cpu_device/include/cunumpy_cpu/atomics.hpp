@@ -97,9 +97,6 @@ static inline T atomic_swap(T* at, T v) {
     inline unsigned int atomicDec##scope(unsigned int* at, unsigned int last) {                                        \
         return cunumpy_cpu::atomic_change<alone>(                                                                      \
             at, [=](unsigned int old) { return old == 0 || old > last ? last : old - 1; });                            \
-    }                                                                                                                  \
-    inline unsigned short atomicCAS##scope(unsigned short* at, unsigned short expected, unsigned short v) {            \
-        return cunumpy_cpu::atomic_swap_if<alone>(at, expected, v);                                                    \
     }
 CUNUMPY_CPU_ATOMIC_SCOPES(CUNUMPY_CPU_ATOMICS)
 #undef CUNUMPY_CPU_ATOMICS
@@ -136,6 +133,11 @@ CUNUMPY_CPU_ATOMIC_SCOPES(CUNUMPY_CPU_ATOMICS)
 CUNUMPY_CPU_ATOMIC_SCOPES(CUNUMPY_CPU_ATOMICS)
 #undef CUNUMPY_CPU_ATOMICS_OF
 #undef CUNUMPY_CPU_ATOMICS
+
+// Of 16 bits there is this one alone.
+inline unsigned short atomicCAS(unsigned short* at, unsigned short expected, unsigned short v) {
+    return cunumpy_cpu::atomic_swap_if<false>(at, expected, v);
+}
 
 inline void __threadfence_block() {
     asm volatile("" ::: "memory");
