@@ -22,6 +22,7 @@ import numpy as np
 import cunumpy.kernels
 from cpp_compiler import compiler
 from cunumpy.cuda import cuda_include_dir
+from cunumpy.kernels._cpu_device.ptx import replace_inline_ptx
 from nvrtc import compile_cuda
 
 INCLUDE = Path(next(iter(cunumpy.kernels.__path__))) / "_cpu_device" / "include"
@@ -123,9 +124,17 @@ class CpuSource:
         with TemporaryDirectory() as folder:
             library = Path(folder) / "kernel.so"
             text = library.with_suffix(".cpp")
-            text.write_text(f'{_CONTEXT}{source}\n#line 1 "driver.cpp"\n{storage}{_DRIVER}{entries}')
-            command = [*compiler(), *OPTIONS, f"-I{INCLUDE}", f"-I{cuda_include_dir()}", *options, str(text)]
-            done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
+            parts = [
+                _CONTEXT + replace_inline_ptx(source, "kernel.cu"),
+                '#line 1 "driver.cpp"',
+                storage,
+                _DRIVER,
+                entries,
+            ]
+            text.write_text("\n".join(parts))
+            command = [*compiler(), *OPTIONS, f"-I{INCLUDE}", f"-I{cuda_include_dir()}", *options]
+            command += [str(text), "-o", str(library)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             assert "warning" not in done.stderr, done.stderr
             self._library = ctypes.CDLL(str(library))

@@ -12,6 +12,7 @@
 #include "mathematics.hpp"
 #include "memory.hpp"
 #include "output.hpp"
+#include "ptx.hpp"
 #include "rounding.hpp"
 #include "warps.hpp"
 //
