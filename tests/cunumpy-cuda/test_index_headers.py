@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpp_compiler import compiler, shared_library
+from cpu_runtime import INCLUDE as RUNTIME
 from cunumpy.cuda import cuda_include_dir
 
 TESTS = Path(__file__).parents[1]
 NATIVE = TESTS.parent / "packages" / "cunumpy-cuda" / "native"
-INCLUDE = [f"-I{cuda_include_dir()}", f"-I{NATIVE}", f"-I{TESTS}", "-U_FORTIFY_SOURCE"]
+INCLUDE = [f"-I{cuda_include_dir()}", f"-I{NATIVE}", f"-I{TESTS}", f"-isystem{RUNTIME}"]
 
 
 def address(array: np.ndarray) -> ctypes.c_void_p:
@@ -41,14 +42,14 @@ LOOPS = {
 }
 LOOP_SOURCE = (
     r"""
-#include "lockstep_cuda.hpp"
+#include "cpu_blocks.hpp"
 #include <cunumpy/index.cuh>
 #include <cunumpy/index.cuh>
 """
     + "".join(
         f"""
-extern "C" const char* {name}(const lockstep::Dim3* shape, const long long* n, int* visits, int* owner) {{
-    return lockstep::launch(shape[0], shape[1], 0, [=] {{
+extern "C" const char* {name}(const dim3* shape, const long long* n, int* visits, int* owner) {{
+    return blocks::launch(shape[0], shape[1], 0, [=] {{
         const long long x = CUNUMPY_GLOBAL_INDEX_X(), y = CUNUMPY_GLOBAL_INDEX_Y(), z = CUNUMPY_GLOBAL_INDEX_Z();
         auto visit = [&](long long element) {{
             visits[element]++;
@@ -62,9 +63,9 @@ extern "C" const char* {name}(const lockstep::Dim3* shape, const long long* n, i
     )
     + r"""
 static int steps;
-extern "C" int far(int n, const lockstep::Dim3* shape) {  // loops near the end of int
+extern "C" int far(int n, const dim3* shape) {  // loops near the end of int
     steps = 0;
-    lockstep::launch(shape[0], shape[1], 0, [=] {
+    blocks::launch(shape[0], shape[1], 0, [=] {
         for (auto i : cunumpy::grid_stride32(n)) { steps += i >= 0; if (steps > 10) return; }
     });
     return steps;
@@ -391,8 +392,9 @@ int main(int, char** arguments) {
 VARIANTS = {
     "host": ('"cuda_qualifiers.hpp"', "bad(a, which, i); bad(CArray2D<double>{memory, {5, 4}}, which, i);"),
     "threads": (
-        '"lockstep_cuda.hpp"',
-        "lockstep::launch({3, 1, 1}, {4, 2, 1}, 0, [=] { if (blockIdx.x == 1 && threadIdx.x > 1) bad(a, which, i); });",
+        '"cpu_blocks.hpp"',
+        "if (const char* error = blocks::launch({3, 1, 1}, {4, 2, 1}, 0, [=] { if (blockIdx.x == 1 && threadIdx.x > 1) "
+        "bad(a, which, i); })) return puts(error), 1;",
     ),
 }
 
@@ -408,7 +410,7 @@ def checked(tmp_path_factory):
             target = folder / f"{name}{len(option)}"
             command = [
                 *compiler(),
-                "-std=c++11",
+                "-std=c++17",
                 "-Wall",
                 "-Wextra",
                 "-Werror",
@@ -465,9 +467,11 @@ def test_good_indices_pass(checked, which, variant):
 
 def test_the_report_tells_thread_and_block(checked):
     status, text = checked("threads", CHECK, 1, 9)
-    assert status < 0
+    assert status == 1
     assert text.startswith("cunumpy: index 9 is out of range for axis 0 with extent 5 of array a at 0x")
-    assert text.endswith(", in thread (2, 0, 0) of block (1, 0, 0)\n")
+    report, trap = text.splitlines()
+    assert report.endswith(", in thread (2, 0, 0) of block (1, 0, 0)")
+    assert trap.startswith("__trap() in block (1, 0, 0), thread (2, 0, 0) at ")
 
 
 def test_only_one_thread_reports(checked):

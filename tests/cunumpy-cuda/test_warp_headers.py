@@ -1,4 +1,4 @@
-"""`cunumpy/reduce.cuh` and `cunumpy/scan.cuh`, on the emulated threads of `lockstep_cuda.hpp`, against NumPy."""
+"""`cunumpy/reduce.cuh` and `cunumpy/scan.cuh`, on the threads of the CPU device (`cpu_blocks.hpp`), against NumPy."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpp_compiler import shared_library
+from cpu_runtime import INCLUDE
 from cunumpy.cuda import cuda_include_dir
 
 TYPES = {
@@ -100,7 +101,7 @@ MIXED = {
         flags[8 * t + 7] = cunumpy_lane() + 100 * cunumpy_warp() + 10000 * cunumpy_block_warps()""",
     "no_barrier_in_half": "if (l % 2) y[t] = cunumpy_block_sum(x[t])",
     "early_return": "if (l > 0) y[t] = cunumpy_block_sum(x[t])",
-    "wrong_mask": "y[t] = cunumpy_warp_sum(x[t], l < 2 ? 7u : 15u)",
+    "wrong_mask": "if (l < 4) y[t] = cunumpy_warp_sum(x[t], l < 2 ? 7u : 15u)",
     "foreign_mask": "y[t] = cunumpy_warp_sum(x[t], 1u)",
     "foreign_lane": "if (l < 2) y[t] = cunumpy_shuffle(3u, x[t], 2)",
     "no_second_barrier": """static T slots[32]; const T s = cunumpy_warp_sum(x[t]); slots[l / 32] = s; __syncthreads();
@@ -108,8 +109,8 @@ MIXED = {
         slots[l / 32] = 0; __syncthreads()""",
 }
 DEFINITIONS = r"""
-#include "lockstep_cuda.hpp"
 #include <complex>
+#include "cpu_blocks.hpp"
 #include <cunumpy/scan.cuh>
 #include <cunumpy/scan.cuh>
 
@@ -135,17 +136,17 @@ template <class T> static void place(cunumpy_indexed<T> found, T& value, int& in
     value = found.value;
     index = (int)found.index;
 }
-extern "C" int passed_barriers() { return lockstep::barriers; }
+extern "C" int passed_barriers() { return (int)blocks::barriers; }
 """
 
 
 def entry(name: str, position: int, statement: str) -> str:
     return f"""
-extern "C" const char* {name}_{position}(const lockstep::Dim3* shape, unsigned int schedule, const TYPE{position}* x,
+extern "C" const char* {name}_{position}(const dim3* shape, unsigned int schedule, const TYPE{position}* x,
                                          TYPE{position}* y, TYPE{position}* z, int* flags, const unsigned int* masks) {{
     typedef TYPE{position} T;
     (void)sizeof(T), (void)x, (void)y, (void)z, (void)flags;
-    return lockstep::launch(shape[0], shape[1], schedule, [=] {{
+    return blocks::launch(shape[0], shape[1], schedule, [=] {{
         const int l = cunumpy_block_thread(), n = cunumpy_block_threads();
         const int t = n * (int)(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) + l;
         const unsigned int mask = masks[l];
@@ -205,7 +206,14 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
         if ctype == "double":
             statements |= MIXED
         parts += [entry(name, position, statement) for name, statement in statements.items()]
-    options = [f"-I{cuda_include_dir()}", f"-I{Path(__file__).parents[1]}", "-Og", "-Wextra", "-Wno-clobbered"]
+    options = [
+        f"-I{cuda_include_dir()}",
+        f"-I{Path(__file__).parents[1]}",
+        f"-isystem{INCLUDE}",
+        "-Og",
+        "-Wextra",
+        "-Wno-clobbered",
+    ]
     library = shared_library(
         "".join(parts), tmp_path_factory.mktemp("warp") / "warp.so", [*options, "-U_FORTIFY_SOURCE"]
     )
@@ -503,19 +511,19 @@ def test_every_thread_gets_the_same_bits(device):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no_barrier_in_half", "waits for other lanes"),
-        ("early_return", "a barrier that 32 of 64 threads reach"),
-        ("wrong_mask", "lanes that do not do the same"),
-        ("foreign_mask", "a mask without its caller"),
-        ("foreign_lane", "a shuffle from a lane outside of the mask"),
+        ("no_barrier_in_half", "wait for each other for ever"),
+        ("early_return", "where lanes 0x1 are missing"),
+        ("wrong_mask", "wait for each other for ever"),
+        ("foreign_mask", "does not name the calling lane"),
+        ("foreign_lane", "lane 0 reads lane 2, which is not in the mask 0x3"),
     ],
 )
-def test_the_emulation_refuses_what_a_gpu_leaves_undefined(device, name, message):
+def test_the_checking_mode_refuses_what_a_gpu_leaves_undefined(device, name, message):
     with pytest.raises(RuntimeError, match=message):
         device(name, "double", values("double", 64), block=(64, 1, 1))
 
 
-def test_the_emulation_shows_missing_barriers(device):
+def test_the_schedules_show_missing_barriers(device):
     x = np.ones(128)
     found = [device("no_second_barrier", "double", x, block=(128, 1, 1), schedule=schedule)[0] for schedule in range(5)]
     assert any((y != 128).any() for y in found)

@@ -5,6 +5,9 @@
 // the work for all who waited, and goes on without a switch. The memory of a worker's fibers is one region, aligned to its
 // size: from its stack pointer a thread finds its own data without a thread-local variable.
 //
+// With CUNUMPY_CPU_CHECK defined, what CUDA leaves undefined is an error: threads that have returned are waited for at
+// barriers and by lanes whose masks name them, and a shuffle from a lane outside of the mask ends the launch.
+//
 // Needs threadIdx, blockIdx, blockDim and gridDim, thread_local variables of the generated code.
 #pragma once
 
@@ -125,6 +128,11 @@ static inline void* prepare_stack(char* top, void (*start)()) {
 
 // --- threads, warps and the block -------------------------------------------------------------------------------------
 
+#ifdef CUNUMPY_CPU_CHECK
+constexpr bool CHECK = true;
+#else
+constexpr bool CHECK = false;
+#endif
 constexpr unsigned int WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP;
 constexpr size_t STACK = (size_t)1 << CUNUMPY_CPU_STACK_SHIFT;
 // Of the region the first part is for the data, then come the stacks, each with its guard: their distance is no power of
@@ -145,6 +153,7 @@ struct Block {
     size_t dynamic_bytes;
     void** fibers;              // where the worker keeps the memory of its fibers; null: a place of this library's own
     GridBarrier* grid_barrier;  // null unless each block of the launch has its own thread of the operating system
+    unsigned int schedule;      // 0: the order above; 1: backwards; else the seed of a random order
 };
 
 struct Warp;
@@ -178,7 +187,9 @@ struct Fibers {
     size_t shift;  // of the stacks, to recognise memory of another layout
     bool running;
     dim3 shape;
-    unsigned int threads_prepared, guards;
+    unsigned int schedule;
+    unsigned long long random;
+    unsigned int threads_prepared, guards, threads_begun, barriers_passed;
     unsigned int alive, arrived, ready_warps, predicates, barrier_result;
     BarrierKind barrier;
     Warp warps[MAX_WARPS];
@@ -237,7 +248,7 @@ static const char* operation_name(Operation operation) {
             used += __builtin_snprintf(text + used, sizeof text - used,
                              "%slanes %#x of warp %u at %s with mask %#x, where lanes %#x are missing", separator, same, w,
                              operation_name(warp.operation[first]), warp.mask[first],
-                             warp.mask[first] & warp.alive & ~same);
+                             warp.mask[first] & (CHECK ? ~same : warp.alive & ~same));
             separator = "; ";
             left &= ~same;
         }
@@ -257,7 +268,31 @@ __attribute__((noinline)) static void release_parked(Warp& warp) {
     warp.ready |= group;
 }
 
+static inline unsigned int random_below(Fibers& fibers, unsigned int limit) {
+    fibers.random = fibers.random * 6364136223846793005ull + 1442695040888963407ull;
+    return (unsigned int)((fibers.random >> 33) % limit);
+}
+
+// The highest of the bits that are set, or any of them, as the schedule says.
+static inline unsigned int scheduled_bit(Fibers& fibers, unsigned int bits) {
+    if (fibers.schedule == 1) return 31 - __builtin_clz(bits);
+    for (unsigned int skip = random_below(fibers, (unsigned int)__builtin_popcount(bits)); skip > 0; --skip) bits &= bits - 1;
+    return __builtin_ctz(bits);
+}
+
+__attribute__((noinline)) static Thread& find_scheduled(Fibers& fibers) {
+    for (unsigned int left = fibers.ready_warps; left != 0; left &= left - 1) {
+        const unsigned int w = __builtin_ctz(left);
+        if (fibers.warps[w].ready == 0 && fibers.warps[w].parked != 0) release_parked(fibers.warps[w]);
+        if (fibers.warps[w].ready == 0) fibers.ready_warps &= ~(1u << w);
+    }
+    if (fibers.ready_warps == 0) fail_stuck(fibers);
+    const unsigned int w = scheduled_bit(fibers, fibers.ready_warps);
+    return fibers.threads[w * WARP + scheduled_bit(fibers, fibers.warps[w].ready)];
+}
+
 __attribute__((noinline)) static Thread& find_next(Fibers& fibers, const Warp& warp) {
+    if (fibers.schedule != 0) return find_scheduled(fibers);
     unsigned int w = warp_number(fibers, warp);
     if (warp.ready == 0) {
         if (warp.parked != 0) {
@@ -284,7 +319,7 @@ __attribute__((noinline)) static void wait_for_others(Fibers& fibers, Thread& se
 // Hands over to the next thread; the caller is no longer marked as ready. Whoever calls this last in a function that is not
 // inlined has no stack frame of its own to be saved and read again. The inlined caller of that function calls resumed().
 static inline void wait(Fibers& fibers, Thread& self) {
-    if (__builtin_expect(self.lane != WARP - 1 && (self.warp->ready >> (self.lane + 1) & 1), 1))
+    if (__builtin_expect(self.lane != WARP - 1 && (self.warp->ready >> (self.lane + 1) & 1) && fibers.schedule == 0, 1))
         return switch_to(fibers, self, (&self)[1]);
     wait_for_others(fibers, self);
 }
@@ -300,9 +335,13 @@ static inline Thread& resumed() {
 // --- barriers ---------------------------------------------------------------------------------------------------------
 
 __attribute__((noinline)) static void release_barrier(Fibers& fibers) {
+    if (CHECK && fibers.alive != fibers.threads_begun)
+        fail("a barrier of block (%u, %u, %u) that %u of %u threads do not reach: they have returned", blockIdx.x, blockIdx.y,
+             blockIdx.z, fibers.threads_begun - fibers.alive, fibers.threads_begun);
     const unsigned int count = fibers.predicates;
     fibers.barrier_result = fibers.barrier == COUNT ? count : fibers.barrier == AND ? count == fibers.arrived : count > 0;
     fibers.arrived = fibers.predicates = 0;
+    ++fibers.barriers_passed;
     for (unsigned int w = 0; w < MAX_WARPS; ++w) {
         Warp& warp = fibers.warps[w];
         if (warp.at_barrier != 0) {
@@ -377,7 +416,7 @@ __attribute__((noinline)) static void meet(unsigned int mask, word value, unsign
     warp.value[lane] = value;
     warp.source[lane] = (unsigned char)source;
     warp.waiting |= bit;
-    const unsigned int lanes = mask & warp.alive;  // lanes that have returned are not waited for
+    const unsigned int lanes = CHECK ? mask : mask & warp.alive;  // lanes that have returned are not waited for
     if (__builtin_expect((warp.waiting & lanes) == lanes && lanes_agree(warp, lanes, mask, operation), 0)) {
         complete_as<operation>(warp, lanes);
         warp.waiting &= ~lanes;
@@ -422,7 +461,7 @@ static void finish(Fibers& fibers, Thread& self) {
     warp.ready &= ~(1u << self.lane);
     if (--fibers.alive == 0) return cunumpy_cpu_switch(&self.stack, fibers.scheduler);
     if (fibers.arrived != 0 && fibers.arrived == fibers.alive) release_barrier(fibers);
-    for (unsigned int left = warp.waiting; left != 0;) {  // did they wait for this lane?
+    for (unsigned int left = CHECK ? 0 : warp.waiting; left != 0;) {  // did they wait for this lane?
         const unsigned int lane = __builtin_ctz(left), mask = warp.mask[lane];
         if (lanes_agree(warp, mask & warp.alive, mask, warp.operation[lane])) {
             complete(warp, mask & warp.alive, warp.operation[lane]);
@@ -538,8 +577,10 @@ static inline void run_block_fibers(void (*body)(void*), void* argument, Block& 
     if (shape.x != fibers.shape.x || shape.y != fibers.shape.y || shape.z != fibers.shape.z) set_shape(fibers, shape);
     fibers.body = body;
     fibers.argument = argument;
-    fibers.alive = threads;
-    fibers.arrived = fibers.predicates = 0;
+    fibers.alive = fibers.threads_begun = threads;
+    fibers.schedule = block.schedule;
+    fibers.random = block.schedule + 0x9e3779b97f4a7c15ull * (block.index.x + 31ull * block.index.y + 1009ull * block.index.z);
+    fibers.arrived = fibers.predicates = fibers.barriers_passed = 0;
     const unsigned int warps = (threads + WARP - 1) / WARP;
     for (unsigned int w = 0; w < MAX_WARPS; ++w) {
         Warp& warp = fibers.warps[w];
@@ -550,8 +591,8 @@ static inline void run_block_fibers(void (*body)(void*), void* argument, Block& 
     fibers.running = true;
     trap_state->grid = block.grid_barrier;
     trap_state->fibers = true;
-    fibers.current = &fibers.threads[0];
-    cunumpy_cpu_switch(&fibers.scheduler, fibers.threads[0].stack);
+    fibers.current = &find_next(fibers, fibers.warps[0]);
+    cunumpy_cpu_switch(&fibers.scheduler, fibers.current->stack);
     trap_state->fibers = false;
     if (block.grid_barrier != nullptr) __atomic_add_fetch(&block.grid_barrier->ended, 1, __ATOMIC_ACQ_REL);
     fibers.running = false;

@@ -33,6 +33,12 @@ static inline void give_all(Warp& warp, unsigned int lanes, word result) {
     for (; lanes != 0; lanes &= lanes - 1) warp.result[__builtin_ctz(lanes)] = result;
 }
 
+[[noreturn]] __attribute__((noinline, cold)) static void fail_shuffle(unsigned int lane, unsigned int from,
+                                                                      unsigned int mask) {
+    fail("__shfl_sync in block (%u, %u, %u): lane %u reads lane %u, which is not in the mask %#x", blockIdx.x, blockIdx.y,
+         blockIdx.z, lane, from, mask);
+}
+
 template <Operation operation>
 static void complete_as(Warp& warp, unsigned int lanes) {
     if (operation == SHUFFLE) {
@@ -41,6 +47,7 @@ static void complete_as(Warp& warp, unsigned int lanes) {
         } else {
             for (unsigned int rest = lanes; rest != 0; rest &= rest - 1) {
                 const unsigned int i = __builtin_ctz(rest), from = warp.source[i];
+                if (CHECK && !(lanes >> from & 1)) fail_shuffle(i, from, lanes);
                 warp.result[i] = warp.value[lanes >> from & 1 ? from : i];
             }
         }
