@@ -9,6 +9,8 @@
 // rounded but for some 1 in 10^7 arguments in float, which is computed in double.
 #pragma once
 
+#include "trap.hpp"
+
 namespace cunumpy_cpu {
 
 constexpr double PI = 3.141592653589793238462643383279502884, SQRT_2 = 1.414213562373095048801688724209698079;
@@ -125,6 +127,14 @@ static inline double normal_cdf(double x) {
     return 0.5 * (__builtin_erfc(z) - rest * 1.128379167095512573896158903 * __builtin_exp(-z * z));
 }
 
+// Of the C library, by names that don't meet its own declarations; clang has no names of its own for these.
+extern "C" double system_j0(double x) noexcept asm(CUNUMPY_CPU_SYMBOL "j0");
+extern "C" double system_j1(double x) noexcept asm(CUNUMPY_CPU_SYMBOL "j1");
+extern "C" double system_y0(double x) noexcept asm(CUNUMPY_CPU_SYMBOL "y0");
+extern "C" double system_y1(double x) noexcept asm(CUNUMPY_CPU_SYMBOL "y1");
+extern "C" double system_jn(int n, double x) noexcept asm(CUNUMPY_CPU_SYMBOL "jn");
+extern "C" double system_yn(int n, double x) noexcept asm(CUNUMPY_CPU_SYMBOL "yn");
+
 // Modified Bessel functions I0 and I1: their series, of positive terms (DLMF 10.25.2), and from 20 on the asymptotic one
 // (10.40.1), scaled so that it does not overflow before the result does.
 static inline double bessel_i(int order, double x) {
@@ -184,8 +194,6 @@ CUNUMPY_CPU_ONE(exp2)
 CUNUMPY_CPU_ONE(expm1)
 CUNUMPY_CPU_ONE(fabs)
 CUNUMPY_CPU_ONE(floor)
-CUNUMPY_CPU_ONE(j0)
-CUNUMPY_CPU_ONE(j1)
 CUNUMPY_CPU_ONE(lgamma)
 CUNUMPY_CPU_ONE(log)
 CUNUMPY_CPU_ONE(log10)
@@ -202,8 +210,6 @@ CUNUMPY_CPU_ONE(tan)
 CUNUMPY_CPU_ONE(tanh)
 CUNUMPY_CPU_ONE(tgamma)
 CUNUMPY_CPU_ONE(trunc)
-CUNUMPY_CPU_ONE(y0)
-CUNUMPY_CPU_ONE(y1)
 #undef CUNUMPY_CPU_ONE
 
 #define CUNUMPY_CPU_TWO(name)                                                                \
@@ -233,12 +239,6 @@ CUNUMPY_CPU_EXTREMES(float, unsigned int, f)
 CUNUMPY_CPU_ANY double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 CUNUMPY_CPU_ANY float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 CUNUMPY_CPU_ANY float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-CUNUMPY_CPU_ANY double jn(int n, double x) { return __builtin_jn(n, x); }
-CUNUMPY_CPU_ANY float jn(int n, float x) { return __builtin_jnf(n, x); }
-CUNUMPY_CPU_ANY float jnf(int n, float x) { return __builtin_jnf(n, x); }
-CUNUMPY_CPU_ANY double yn(int n, double x) { return __builtin_yn(n, x); }
-CUNUMPY_CPU_ANY float yn(int n, float x) { return __builtin_ynf(n, x); }
-CUNUMPY_CPU_ANY float ynf(int n, float x) { return __builtin_ynf(n, x); }
 CUNUMPY_CPU_ANY double frexp(double x, int* exponent) { return __builtin_frexp(x, exponent); }
 CUNUMPY_CPU_ANY float frexp(float x, int* exponent) { return __builtin_frexpf(x, exponent); }
 CUNUMPY_CPU_ANY float frexpf(float x, int* exponent) { return __builtin_frexpf(x, exponent); }
@@ -310,9 +310,20 @@ CUNUMPY_CPU_OWN(normcdfinv, cunumpy_cpu::normal_quantile(x - 0.5, x < 0.5 ? x : 
 CUNUMPY_CPU_OWN(erfinv, cunumpy_cpu::normal_quantile(0.5 * x, 0.5 - 0.5 * __builtin_fabs(x)) / cunumpy_cpu::SQRT_2)
 CUNUMPY_CPU_OWN(erfcinv, cunumpy_cpu::normal_quantile(0.5 - 0.5 * x, x < 1 ? 0.5 * x : 1 - 0.5 * x) / cunumpy_cpu::SQRT_2)
 CUNUMPY_CPU_OWN(erfcx, cunumpy_cpu::scaled_erfc(x))
+CUNUMPY_CPU_OWN(j0, cunumpy_cpu::system_j0(x))
+CUNUMPY_CPU_OWN(j1, cunumpy_cpu::system_j1(x))
+CUNUMPY_CPU_OWN(y0, cunumpy_cpu::system_y0(x))
+CUNUMPY_CPU_OWN(y1, cunumpy_cpu::system_y1(x))
 CUNUMPY_CPU_OWN(cyl_bessel_i0, cunumpy_cpu::bessel_i(0, x))
 CUNUMPY_CPU_OWN(cyl_bessel_i1, cunumpy_cpu::bessel_i(1, x))
 #undef CUNUMPY_CPU_OWN
+
+CUNUMPY_CPU_ANY double jn(int n, double x) { return cunumpy_cpu::system_jn(n, x); }
+CUNUMPY_CPU_ANY float jnf(int n, float x) { return (float)cunumpy_cpu::system_jn(n, (double)x); }
+CUNUMPY_CPU_ANY float jn(int n, float x) { return jnf(n, x); }
+CUNUMPY_CPU_ANY double yn(int n, double x) { return cunumpy_cpu::system_yn(n, x); }
+CUNUMPY_CPU_ANY float ynf(int n, float x) { return (float)cunumpy_cpu::system_yn(n, (double)x); }
+CUNUMPY_CPU_ANY float yn(int n, float x) { return ynf(n, x); }
 
 CUNUMPY_CPU_ANY void sincospi(double x, double* sine, double* cosine) { cunumpy_cpu::sin_cos_pi(x, sine, cosine); }
 CUNUMPY_CPU_ANY void sincospif(float x, float* sine, float* cosine) {
