@@ -7,7 +7,6 @@ thread of a block a fiber. NVRTC must take the same source: the CPU device accep
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import re
 import subprocess
 import threading
@@ -26,14 +25,6 @@ from cunumpy.kernels._cpu_device.ptx import replace_inline_ptx
 from nvrtc import compile_cuda
 
 INCLUDE = Path(next(iter(cunumpy.kernels.__path__))) / "_cpu_device" / "include"
-
-#: The headers that NVRTC does not have built in: half precision, cooperative groups, CUB.
-CUDA_HEADERS = [
-    Path(folder) / "include"
-    for package in ("nvidia.cuda_runtime", "nvidia.cuda_cccl")
-    if (found := importlib.util.find_spec(package)) is not None
-    for folder in found.submodule_search_locations or ()
-]
 
 #: As the CPU device compiles.
 OPTIONS = ("-std=c++17", "-O2", "-march=native", "-fno-trapping-math", "-fno-math-errno", "-fPIC", "-shared")
@@ -96,7 +87,7 @@ class CpuSource:
         options: Sequence[str] = (),
         nvrtc: bool = True,
         architecture: str = "sm_80",
-        cuda_dirs: Sequence[Path] = tuple(CUDA_HEADERS),
+        cuda_dirs: Sequence[Path] = (),
     ) -> None:
         names = list(kernels)
         if nvrtc:

@@ -6,6 +6,7 @@ takes is appended to that file.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterable
 from functools import cache
@@ -17,6 +18,14 @@ from cunumpy.cuda import CompileReport, check_cuda
 ARCHITECTURES = ("sm_70", "sm_80", "sm_90", "sm_120")
 #: Those that the table is about.
 TABLE = ("sm_75", "sm_80", "sm_90", "sm_120")
+
+#: The headers that NVRTC does not have built in, of wheels: half precision, cooperative groups, CUB.
+HEADERS = tuple(
+    Path(folder) / "include"
+    for package in ("nvidia.cuda_runtime", "nvidia.cuda_cccl")
+    if (found := importlib.util.find_spec(package)) is not None
+    for folder in found.submodule_search_locations or ()
+)
 
 
 def compile_cuda(
@@ -46,7 +55,9 @@ def cuda_report(
     """Return what the kernels take, of one architecture at least."""
     table = os.environ.get("CUDA_TABLE")
     architectures = (architecture, *(TABLE if table else ()))
-    return _report(source, architectures, ("-std=c++14", *options), instances, tuple(include_dirs), filename, table)
+    return _report(
+        source, architectures, ("-std=c++14", *options), instances, (*include_dirs, *HEADERS), filename, table
+    )
 
 
 @cache
