@@ -46,6 +46,8 @@ static inline long long ticks() {
 }  // namespace cunumpy_cpu
 
 namespace cunumpy_cpu_builtins {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-security"
 // As CUDA's: writes to the standard output when the launch ends at the latest, and returns how many arguments there were.
 template <class... T>
 inline int printf(const char* format, T... values) {
@@ -53,6 +55,7 @@ inline int printf(const char* format, T... values) {
     __atomic_store_n(&cunumpy_cpu::printed, true, __ATOMIC_RELAXED);
     return __builtin_printf(format, values...) < 0 ? -1 : (int)sizeof...(T);
 }
+#pragma GCC diagnostic pop
 template <class = void>
 inline clock_t clock() {
     return (clock_t)cunumpy_cpu::ticks();
