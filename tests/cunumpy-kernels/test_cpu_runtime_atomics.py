@@ -335,3 +335,34 @@ def test_names_of_the_system_are_free_for_kernels():
     out = np.zeros(1)
     cpu_source(NAMES, "names")("names", 1, 1, out)
     assert out[0] == 3 + 3 + 4 + 5 - 1 + 1 + 1 + 1 + 3
+
+
+#: Headers that NVRTC does not have, but that sources written for nvcc include.
+HEADERS = ("cmath", "math.h", "cstdint", "cstdio", "algorithm", "cassert", "limits", "complex", "vector", "memory")
+HEADERS += ("cuda_runtime.h", "math_constants.h", "cuda_fp16.h", "cooperative_groups.h", "cub/cub.cuh")
+HEADERS += tuple(
+    f"cuda/std/{name}" for name in ("cmath", "limits", "array", "tuple", "cstdint", "type_traits", "utility")
+)
+INCLUDING = "".join(f"#include <{name}>\n" for name in HEADERS) + (
+    """
+    using namespace std;
+    __global__ void including(double* x, float* f, int* i) {
+        x[0] = std::sin(x[1]) + sin(x[1]) + max(x[0], x[1]) + std::max(x[0], x[1]) + fmax(x[0], x[1]) + CUDART_PI;
+        f[0] = sinf(f[1]) + sin(f[1]) + std::sqrt(f[1]) + __expf(f[1]) + rsqrt(f[1]) + pow(f[1], 2) + fabs(f[1]);
+        i[0] = abs(i[1]) + min(i[1], 3) + std::min(i[1], 3) + isnan(x[1]) + std::isnan(f[1]) + (int)__half2float(half(2));
+        cuda::std::array<uint32_t, 2> a{1, 2};
+        std::swap(i[0], i[1]);
+        int64_t moved = std::move(a[1]);
+        i[2] = (int)moved + (cuda::std::numeric_limits<int>::max() == INT32_MAX);
+        assert(i[2] == 3);
+    }
+    """
+)
+
+
+def test_headers_of_the_system_meet_no_names_of_ours():
+    x, f, i = np.array([0.0, 0.5]), np.array([0, 0.25], np.float32), np.array([0, -4, 0], np.int32)
+    cpu_source(INCLUDING, "including", nvrtc=False)("including", 1, 1, x, f, i)
+    assert x[0] == pytest.approx(2 * np.sin(0.5) + 1.5 + np.pi)
+    assert f[0] == pytest.approx(2 * np.sin(0.25) + 0.5 + np.exp(0.25) + 2 + 0.0625 + 0.25)
+    assert list(i) == [-4, 4 - 8 + 2, 3]
