@@ -349,7 +349,8 @@ INCLUDING = "".join(f"#include <{name}>\n" for name in HEADERS) + (
     __global__ void including(double* x, float* f, int* i) {
         x[0] = std::sin(x[1]) + sin(x[1]) + max(x[0], x[1]) + std::max(x[0], x[1]) + fmax(x[0], x[1]) + CUDART_PI;
         f[0] = sinf(f[1]) + sin(f[1]) + std::sqrt(f[1]) + __expf(f[1]) + rsqrt(f[1]) + pow(f[1], 2) + fabs(f[1]);
-        i[0] = abs(i[1]) + min(i[1], 3) + std::min(i[1], 3) + isnan(x[1]) + std::isnan(f[1]) + (int)__half2float(half(2));
+        i[0] = abs(i[1]) + min(i[1], 3) + std::min(i[1], 3) + isnan(x[1]) + std::isnan(f[1]);
+        i[0] += (int)__half2float(half(2));
         cuda::std::array<uint32_t, 2> a{1, 2};
         std::swap(i[0], i[1]);
         int64_t moved = std::move(a[1]);
