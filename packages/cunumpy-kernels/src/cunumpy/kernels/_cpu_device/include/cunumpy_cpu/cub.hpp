@@ -79,7 +79,7 @@ inline int block_rank() { return (int)(threadIdx.x + blockDim.x * (threadIdx.y +
 // Memory for values of any type; not constructed, as shared memory is not.
 template <class T, int count>
 struct Storage {
-    alignas(T) alignas(4) char bytes[sizeof(T) * count];
+    __attribute__((aligned(__alignof__(T)))) char bytes[sizeof(T) * count];
     T& operator[](int i) { return ((T*)bytes)[i]; }
 };
 // Where a collective was given no storage.
