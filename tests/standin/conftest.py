@@ -28,7 +28,7 @@ def raw_modules(monkeypatch):
     # Kept from run to run, apart from the user's.
     folder = Path(tempfile.gettempdir()) / f"cunumpy-tests-{os.getuid()}"
     monkeypatch.setenv("CUNUMPY_EMULATION_CACHE", str(folder))
-    monkeypatch.setattr("cunumpy._caches.remember", lambda *note: None)
+    monkeypatch.setattr("cunumpy.kernels._cpu_device.build._register", lambda folder: None)
     monkeypatch.setattr("cupy.RawModule", RawModule, raising=False)
     monkeypatch.setattr("cupy.RawKernel", RawKernel, raising=False)
     monkeypatch.setattr(RawModule, "launches", [])
