@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cunumpy.arguments._packing import packer
 from cunumpy.arguments._protocol import LEAF_TYPES, expand
 from cunumpy.cuda import get_cuda_debug
+from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
 from cunumpy.kernels._builds import HeaderHash
 from cunumpy.kernels._cpu_device.analysis import GRID_STRIDE, MERGED_LOOPS
@@ -50,7 +50,7 @@ class CpuKernel:
             packer(one, f"{kernel._owner}: argument {one.name!r}", host=True).argument for one in kernel.signature
         ]
         self._libraries: dict[tuple[bool, bool], Library] = {}
-        self._lock = Lock()
+        self._lock = new_lock()
         self.quick: Any = None
         """Launches of usual size with arguments that leave no question, once compiled; see `launcher.Function`."""
 

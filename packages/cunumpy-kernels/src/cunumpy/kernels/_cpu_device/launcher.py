@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy._threads import thread_count
+from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import CompileError
 from cunumpy.kernels._build_cache import build_hash
 from cunumpy.kernels._cpu_device.compiler import find_compiler, run_compiler
@@ -138,7 +139,7 @@ def make_function(entry: int, parameters: tuple[Any, ...], cache: BuildCache) ->
 
 
 _extensions: dict[str, Any] = {}
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def _extension(cache: BuildCache) -> Any:
