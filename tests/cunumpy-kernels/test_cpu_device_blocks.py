@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpu_device import mode_of, run
-from cunumpy.errors import KernelError
+from cunumpy.errors import CompileError, KernelError
 from cunumpy.kernels import CudaKernel
 from cunumpy.kernels._cpu_device.launch import run_on_cpu
 
@@ -174,3 +174,20 @@ extern "C" __global__ void k(int* out) {
     out = np.zeros(3, np.int32)
     run(source, out, n_threads=1)
     np.testing.assert_array_equal(out, [8, 16, 1])
+
+
+def test_inline_ptx_runs_or_is_refused_with_its_line():
+    source = """
+extern "C" __global__ void k(int* x) {
+    int lane, other, i = threadIdx.x;
+    asm("mov.u32 %0, %laneid;" : "=r"(lane));
+    asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1;" : "=r"(other) : "r"(lane));
+    x[i] = 100 * lane + other;
+}"""
+    x = np.zeros(64, np.int32)
+    kernel = run(source, x, grid=1, block=64)
+    lane = np.arange(64) % 32
+    np.testing.assert_array_equal(x, 100 * lane + (lane ^ 1))
+    assert mode_of(kernel) == "fibers"
+    with pytest.raises(CompileError, match=r"k\.cu:4: "):
+        run(source.replace("mov.u32 %0, %laneid", "tex.1d.v4.f32.s32 %0, 3"), x, grid=1, block=64)

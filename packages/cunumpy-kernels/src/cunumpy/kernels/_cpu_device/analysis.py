@@ -33,7 +33,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _WAITING = re.compile(
-    r"__(syncthreads|syncwarp|shfl|ballot|any_sync|all_sync|any$|all$|uni_sync|match_|reduce_|activemask|barrier|"
+    r"(?:ptx_)?__(syncthreads|syncwarp|shfl|ballot|any_sync|all_sync|any$|all$|uni_sync|match_|reduce_|activemask|barrier|"
     r"cluster_|nanosleep)"
 )
 """Functions by which threads wait for others: CUDA C++ Programming Guide, synchronization and warp functions."""

@@ -35,6 +35,7 @@ from cunumpy.kernels._cpu_device.compiler import (
     run_compiler,
 )
 from cunumpy.kernels._cpu_device.launcher import describe_parameter, describe_unknown, make_function
+from cunumpy.kernels._cpu_device.ptx import replace_inline_ptx
 from cunumpy.kernels._cpu_device.source import has_aligned_shared, translation_unit, user_text
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Program(NamedTuple):
     def flags(self) -> list[str]:
         """Return what the compiler is given, but for what makes code fast."""
         options = [*self.options, *(DEBUG_OPTIONS if self.debug else ())]
-        flags = [*kernel_flags(options), "-I", str(INCLUDE_DIR), "-I", cuda_include_dir()]
+        # Ours first: a user's folder may have CUDA's own headers, of the names that ours stand for.
+        flags = ["-I", str(INCLUDE_DIR), *kernel_flags(options), "-I", cuda_include_dir()]
         return flags if self.source_dir is None else [*flags, "-iquote", str(self.source_dir)]
 
     def key(self, compiler: Compiler) -> str:
@@ -174,6 +176,8 @@ def program_of(kernel: CudaKernel, *, wide: bool, debug: bool) -> Program:
 
 
 def _build(program: Program, compiler: Compiler, folder: Path) -> None:
+    if "asm" in program.source:
+        program = program._replace(source=replace_inline_ptx(program.source, program.filename))
     flags = program.flags()
     text = user_text(program.source, program.filename)
     preprocessed = run_compiler(
