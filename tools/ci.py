@@ -126,9 +126,9 @@ def groups(readme: str) -> list[Group]:
             distributions=("cunumpy-kernels",),
         ),
         Group(
-            "Pyccel",
-            f"{WHEELS} --with pyccel pytest tests/cunumpy-kernels/test_real_pyccel*.py "
-            "tests/examples/test_landau_kernels.py",
+            "Pyccel and Numba",
+            f"{WHEELS} --with pyccel --with numba pytest tests/cunumpy-kernels/test_real_pyccel*.py "
+            "tests/cunumpy-kernels/test_real_numba*.py tests/examples/test_landau_kernels.py",
             distributions=("cunumpy-kernels",),
             paths=("docs/examples/", "tests/examples/"),
         ),

@@ -1,10 +1,11 @@
-"""Leaves out what needs CuPy or Pyccel where there is none.
+"""Leaves out what needs CuPy, Pyccel or Numba where there is none.
 
 Named on the command line it is collected, and without the package it fails, so the check can't be skipped unnoticed
 where it is meant to run::
 
     uv run --isolated --with cupy-cuda12x pytest tests/cunumpy-kernels/test_real_cupy.py
     uv run --isolated --with pyccel pytest tests/cunumpy-kernels/test_real_pyccel.py
+    uv run --isolated --with numba pytest tests/cunumpy-kernels/test_real_numba.py
 
 Pyccel has no wheels; it is built when installed, which takes a C compiler.
 """
@@ -16,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
-collect_ignore_glob = [f"test_real_{name}*.py" for name in ("cupy", "pyccel") if importlib.util.find_spec(name) is None]
+collect_ignore_glob = [
+    f"test_real_{name}*.py" for name in ("cupy", "pyccel", "numba") if importlib.util.find_spec(name) is None
+]
 
 
 @pytest.fixture(scope="session")
