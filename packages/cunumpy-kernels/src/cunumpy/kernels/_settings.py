@@ -24,7 +24,8 @@ class Request:
     __slots__ = ("before", "name")
 
     def __init__(self, name: str | None, before: Request | None = None) -> None:
-        self.name, self.before = name, before
+        self.name: str | None = name
+        self.before: Request | None = before
 
 
 class Setting:
@@ -37,9 +38,9 @@ class Setting:
 
     def __init__(self, variable: str) -> None:
         value = _environment.read(variable)
-        self.names = _environment.VARIABLES[variable].choices
-        self.process = Request(value if isinstance(value, str) else None)
-        self.chosen = ContextVar(variable.lower(), default=self.process)
+        self.names: tuple[str, ...] = _environment.VARIABLES[variable].choices
+        self.process: Request = Request(value if isinstance(value, str) else None)
+        self.chosen: ContextVar[Request] = ContextVar(variable.lower(), default=self.process)
 
     def get(self) -> str | None:
         """Return the name that is asked for, None for no preference."""
