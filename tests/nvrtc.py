@@ -51,10 +51,12 @@ def cuda_report(
     instances: tuple[str, ...] = (),
     include_dirs: Iterable[Path] = (),
     filename: Path | None = None,
+    oldest: str = "sm_70",
 ) -> CompileReport:
-    """Return what the kernels take, of one architecture at least."""
+    """Return what the kernels take, of one architecture at least; `oldest` is the first that has what they need."""
     table = os.environ.get("CUDA_TABLE")
-    architectures = (architecture, *(TABLE if table else ()))
+    newer = tuple(one for one in TABLE if int(one[3:]) >= int(oldest[3:]))
+    architectures = (architecture, *(newer if table else ()))
     return _report(
         source, architectures, ("-std=c++14", *options), instances, (*include_dirs, *HEADERS), filename, table
     )
