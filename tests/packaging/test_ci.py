@@ -174,6 +174,7 @@ def test_failure_shows_in_summary_and_exit_code(
         ci.Group("unchanged", "echo unexpected", distributions=("cunumpy-rng",)),
         ci.Group("future", "echo unexpected", python="3.99"),
         ci.Group("elsewhere", "echo unexpected", program="no-such-program"),
+        ci.Group("sibling", "echo unexpected", full_only=True),
     ]
     code, out = run_table(ci, monkeypatch, capfd, *table)
     assert code == 1
@@ -189,8 +190,19 @@ def test_failure_shows_in_summary_and_exit_code(
         "unchanged": "not due (no change in the last 4 hours)",
         "future": "not run (no Python 3.99 here)",
         "elsewhere": "not run (no no-such-program here)",
+        "sibling": "not due (run by --full)",
     }
     assert summary[-1] == "groups: 2 passed, 2 failed"
+
+
+@pytest.mark.parametrize("arguments", [["--full"], ["sibling"]])
+def test_what_a_sibling_speaks_for_runs_in_full_and_by_name(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    monkeypatch.setattr(ci, "groups", lambda readme: [ci.Group("sibling", "echo it runs", full_only=True)])
+    monkeypatch.setattr(ci, "install_compiler", lambda: None)
+    assert ci.main(arguments) == 0
+    assert "\nit runs\n" in capfd.readouterr().out
 
 
 def test_success_is_exit_code_zero(
