@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,8 @@ def parameters_of(function: Callable[..., Any]) -> list[HostParameter] | None:
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     """Return the signature of a function, annotations that can't be run as text; errors as of `inspect.signature`."""
+    if isinstance(function, BuiltinFunctionType) and _has_no_signature(function):
+        raise ValueError(f"no signature found for {function!r}")
     try:
         return inspect.signature(function)
     except NameError:
@@ -78,6 +81,11 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
             raise
         annotationlib = import_module("annotationlib")
         return inspect.signature(function, annotation_format=annotationlib.Format.STRING)
+
+
+def _has_no_signature(function: BuiltinFunctionType) -> bool:
+    # Python 3.13 and later make one up for functions of one argument.
+    return getattr(function, "__text_signature__", None) in (None, "($self, object, /)")
 
 
 def stub_parameters(module_file: str | Path, name: str) -> list[HostParameter] | None:
