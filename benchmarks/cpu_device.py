@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import Effort, Rounds, Timer, measure
-from cunumpy.kernels import CudaKernel
+from cunumpy.kernels import CudaKernel, Kernel
 from cunumpy.kernels._cpu_device.compiler import find_compiler, run_compiler
 from cunumpy.kernels._cpu_device.launch import cpu_kernel, run_on_cpu
 from cunumpy.kernels._cpu_device.launcher import _Launch
@@ -159,8 +159,9 @@ def stencil(effort: Effort) -> Rounds:
 
 
 def call(effort: Effort) -> Rounds:
-    """A launch of 256 threads with four arguments, against calls of the compiled function from C."""
+    """A call of a `Kernel` with 256 threads and four arguments, against calls of the compiled function from C."""
     kernel, x, y = CudaKernel(AXPY, "axpy"), np.ones(256), np.ones(256)
+    called = Kernel(None, kernel)
     library = cpu_kernel(kernel).library()
     values = (ctypes.c_double(1e-9), _pointer(x), _pointer(y), ctypes.c_int(256))
     pointers = (ctypes.c_void_p * 4)(*(ctypes.addressof(value) for value in values))
@@ -182,7 +183,7 @@ def call(effort: Effort) -> Rounds:
         plain().repeat(library._library.cunumpy_cpu_run, ctypes.byref(info), pointers, ctypes.c_ulonglong(2), number)
         return time.perf_counter() - started
 
-    return measure(effort, _repeated(lambda: run_on_cpu(kernel, (1e-9, x, y, 256), n_threads=256)), raw)
+    return measure(effort, _repeated(lambda: called(1e-9, x, y, 256, n_threads=256)), raw)
 
 
 def _for_each(rounds: Rounds, count: int) -> Rounds:

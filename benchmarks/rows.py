@@ -166,7 +166,7 @@ ROWS = (
     ),
     Row(
         "cpu-call",
-        "CUDA kernel on the CPU device, 256 elements, four checked arguments",
+        "`Kernel` with a CUDA kernel on the CPU device, 256 elements, four checked arguments",
         "the compiled function, called from C",
         2,
         cpu_device.call,

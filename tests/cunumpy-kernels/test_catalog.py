@@ -59,7 +59,7 @@ def test_the_folders_of_a_package(package, init):
     catalog = KernelCatalog.from_package(package(good_files(), init=init), block_size=32)
     assert list(catalog) == ["axpy", "sum2"]
     assert catalog.errors == {}
-    assert catalog["axpy"].implementations == ("numpy", "python", "cuda")
+    assert catalog["axpy"].implementations == ("numpy", "cpu", "python", "cuda")
     assert catalog["axpy"].cuda_kernel.block_size == 32
     assert catalog["sum2"].implementations == ("numpy",)
     assert (catalog.with_cuda, catalog.without_cuda) == (["axpy"], ["sum2"])
@@ -97,7 +97,7 @@ def test_bad_folders_do_not_take_the_others_down(package):
     assert list(catalog.errors) == ["broken", "nameless", "wrong"]
     assert len(catalog) == 5
     assert "broken" in catalog
-    assert catalog["axpy"].implementations == ("numpy", "python", "cuda")
+    assert catalog["axpy"].implementations == ("numpy", "cpu", "python", "cuda")
     causes = {"broken": ModuleNotFoundError, "nameless": AttributeError, "wrong": ValueError}
     files = {"broken": "broken_kernels.py", "nameless": "nameless_kernels.py", "wrong": "wrong_cuda.cu"}
     for kernel, cause in causes.items():
@@ -280,11 +280,12 @@ def test_build_all_builds_every_host_side(package, jobs):
     name = package(
         {"axpy/axpy_kernels.py": AXPY, "sum2/sum2_numpy.py": SUM, "only/only_cuda.cu": SUM_CUDA.replace("sum2", "only")}
     )
-    catalog = KernelCatalog.from_package(name, compile_host=compiler)
+    catalog = KernelCatalog.from_package(name, compile_host=compiler, options=["-DN=1"])
     catalog.register(Kernel(CompiledHostKernel("math", "sqrt", compiler)), "sqrt")
     catalog.register(Kernel(CompiledHostKernel("math", "missing", compiler, double)), "missing")
     catalog.register(Kernel(double), "double")
     names = {"axpy": "pyccel", "sum2": "numpy", "sqrt": "compiled", "missing": "fallback", "double": "host"}
+    names["only"] = "cpu"
     assert catalog.build_all(jobs=jobs) == names
     assert sorted(built) == ["axpy_kernels", "math", "math"]
 

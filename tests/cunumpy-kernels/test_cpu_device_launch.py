@@ -453,3 +453,24 @@ def test_other_processes_at_once(tmp_path):
         _, log = program.communicate(timeout=120)
         assert program.returncode == 0, log.decode()
     assert len(list((tmp_path / "cache").glob("cpu-k-*"))) == 1
+
+
+@pytest.mark.parametrize("option", ["-DN=3", "-DI", "-Dthreads(x)=(x)", "-DT=double", "-Drun=walk"])
+def test_macros_of_options_are_for_the_kernel_alone(option):
+    y = np.zeros(2)
+    run('extern "C" __global__ void k(double* y) { y[threadIdx.x] = 1; }', y, grid=1, block=2, options=[option])
+    assert list(y) == [1, 1]
+
+
+def test_macros_of_options_reach_the_kernel(tmp_path):
+    (tmp_path / "given.h").write_text("#define C (A + 1)\n")
+    source = """
+#ifdef GONE
+#error GONE
+#endif
+extern "C" __global__ void k(double* y) { y[0] = A; y[1] = B(2); y[2] = C; y[3] = D; }
+"""
+    y = np.zeros(4)
+    options = ["-DA=5", "-D", "B(x)=x*A", "-DGONE", "-UGONE", f"--pre-include={tmp_path / 'given.h'}", "-DD"]
+    run(source, y, grid=1, block=1, options=options)
+    assert list(y) == [5, 10, 6, 1]

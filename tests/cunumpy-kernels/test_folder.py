@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from cunumpy.errors import CuNumpyWarning, MissingKernelError
+from cunumpy.errors import CuNumpyWarning
 from cunumpy.kernels import HostImplementations, Kernel, KernelCatalog, use_host_kernel_implementation
 from kernel_folders import AXPY, AXPY_CUDA, AXPY_NUMPY, compile_extension, forget_packages, write_package
 
@@ -64,7 +64,7 @@ def test_all_files(package):
     )
     kernel = Kernel.from_folder(f"{name}.axpy", compile_host=compiled, block_size=64, dispatch="arrays")
     assert kernel.name == "axpy"
-    assert kernel.implementations == ("pyccel", "numba", "numpy", "python", "cuda")
+    assert kernel.implementations == ("pyccel", "numba", "numpy", "cpu", "python", "cuda")
     assert isinstance(kernel.host_kernel.kernel, HostImplementations)
     assert kernel.cuda_kernel.block_size == 64
     assert [one.name for one in kernel.cuda_kernel.signature] == ["a", "x", "y", "n"]
@@ -86,16 +86,16 @@ def test_all_files(package):
         ("axpy_kernels.py", AXPY, ("python",)),
         ("axpy_numpy.py", AXPY_NUMPY, ("numpy",)),
         ("axpy_numba.py", NUMBA, ("numba",)),
-        ("axpy_cuda.cu", AXPY_CUDA, ("cuda",)),
+        ("axpy_cuda.cu", AXPY_CUDA, ("cpu", "cuda")),
     ],
 )
 def test_one_file_is_enough(package, file, text, names):
     kernel = Kernel.from_folder(f"{package({f'axpy/{file}': text})}.axpy")
     assert kernel.implementations == names
     kernel.check_signature()
-    if names == ("cuda",):
-        with pytest.raises(MissingKernelError, match="has only a CUDA kernel"):
-            assert_computes(kernel)
+    if names == ("cpu", "cuda"):
+        assert_computes(kernel)
+        assert kernel.selected() == "cpu"
         return
     assert kernel.host_parameters() == ["a", "x", "y", "n"]
     with warnings.catch_warnings():
@@ -156,7 +156,7 @@ def test_a_module_that_is_compiled_where_it_stands(package, tmp_path, with_sourc
 def test_namespace_packages(package):
     name = package({"axpy/axpy_kernels.py": AXPY, "axpy/axpy_cuda.cu": AXPY_CUDA}, init=False)
     kernel = Kernel.from_folder(f"{name}.axpy")
-    assert kernel.implementations == ("python", "cuda")
+    assert kernel.implementations == ("cpu", "python", "cuda")
 
 
 def test_a_folder_that_declares_its_kernel(package, tmp_path):
@@ -197,7 +197,7 @@ def test_headers_are_found_in_the_folder_and_beside_the_root_package(package, tm
 def test_other_names_of_files(package):
     name = package({"axpy/axpy_host.py": AXPY, "axpy/axpy.cu": AXPY_CUDA, "axpy/axpy_args.py": ""})
     kernel = Kernel.from_folder(f"{name}.axpy", host_suffix="_host", cuda_suffix=".cu", test_args_suffix="_args")
-    assert kernel.implementations == ("python", "cuda")
+    assert kernel.implementations == ("cpu", "python", "cuda")
     assert kernel.test_args_module == f"{name}.axpy.axpy_args"
     without = Kernel.from_folder(f"{name}.axpy", host_suffix="_host", cuda_suffix=".cu", test_args_suffix=None)
     assert without.test_args_module is None

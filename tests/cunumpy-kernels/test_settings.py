@@ -39,7 +39,7 @@ def unset():
 
 
 def test_the_names_are_those_of_the_contract():
-    assert kernels.HOST_IMPLEMENTATIONS == ("pyccel", "numba", "numpy", "python")
+    assert kernels.HOST_IMPLEMENTATIONS == ("pyccel", "numba", "numpy", "cpu", "python")
     assert kernels.DEVICE_IMPLEMENTATIONS == ("cuda",)
     for name, choices in (("HOST", kernels.HOST_IMPLEMENTATIONS), ("DEVICE", kernels.DEVICE_IMPLEMENTATIONS)):
         assert _environment.VARIABLES[f"CUNUMPY_{name}_KERNEL_IMPLEMENTATION"].choices == choices

@@ -20,15 +20,19 @@ else:
     install_fake_cupy()
 
 
+@pytest.fixture(autouse=True)
+def _builds_of_tests(monkeypatch):
+    """Keep what is compiled for the CPU from run to run, apart from the user's."""
+    folder = Path(tempfile.gettempdir()) / f"cunumpy-tests-{os.getuid()}"
+    monkeypatch.setenv("CUNUMPY_EMULATION_CACHE", str(folder))
+    monkeypatch.setattr("cunumpy.kernels._cpu_device.build._register", lambda folder: None)
+
+
 @pytest.fixture
 def raw_modules(monkeypatch):
     """Give the stand-in `cupy.RawModule` and `cupy.RawKernel`, so that kernels run, and list what is launched."""
     from host_raw_module import RawKernel, RawModule
 
-    # Kept from run to run, apart from the user's.
-    folder = Path(tempfile.gettempdir()) / f"cunumpy-tests-{os.getuid()}"
-    monkeypatch.setenv("CUNUMPY_EMULATION_CACHE", str(folder))
-    monkeypatch.setattr("cunumpy.kernels._cpu_device.build._register", lambda folder: None)
     monkeypatch.setattr("cupy.RawModule", RawModule, raising=False)
     monkeypatch.setattr("cupy.RawKernel", RawKernel, raising=False)
     monkeypatch.setattr(RawModule, "launches", [])

@@ -108,7 +108,7 @@ VARIABLES: dict[str, Variable] = {
             "cunumpy-kernels",
             "which implementation of kernels runs on the host; kernels that lack it raise",
             "once, when `cunumpy.kernels` is imported",
-            choices=("pyccel", "numba", "numpy", "python"),
+            choices=("pyccel", "numba", "numpy", "cpu", "python"),
             default=None,
             default_text="for each kernel the first of them that can be used",
         ),

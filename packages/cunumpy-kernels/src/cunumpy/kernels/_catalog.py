@@ -13,6 +13,7 @@ from cunumpy._gate import describe
 from cunumpy.cuda import CompileReport
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, MissingKernelError
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
+from cunumpy.kernels._cpu_implementation import CpuImplementation
 from cunumpy.kernels._folder import Given, check_cuda_options, folder_names
 from cunumpy.kernels._host_implementations import HostImplementations
 from cunumpy.kernels._kernel import (
@@ -386,8 +387,8 @@ class KernelCatalog(Mapping[str, Kernel]):
         Returns
         -------
         dict of str to str
-            For each kernel with a host side what runs: one of `HOST_IMPLEMENTATIONS`, or of a `CompiledHostKernel`
-            ``"compiled"``, ``"fallback"`` or ``"python"``, or ``"host"`` for any other function.
+            For each kernel that can run on the host what runs: one of `HOST_IMPLEMENTATIONS`, or of a
+            `CompiledHostKernel` ``"compiled"``, ``"fallback"`` or ``"python"``, or ``"host"`` for any other function.
 
         Raises
         ------
@@ -401,7 +402,7 @@ class KernelCatalog(Mapping[str, Kernel]):
         CuNumpyWarning
             Kernels that run as plain Python, as their first call would.
         """
-        cases = [(name, kernel) for name, kernel in self._loaded() if kernel.host_kernel is not None]
+        cases = [(name, kernel) for name, kernel in self._loaded() if kernel.implementations != ("cuda",)]
         results = for_each(
             [kernel for _, kernel in cases],
             _built,
@@ -434,7 +435,9 @@ def _built(kernel: Kernel) -> str:
     function = None if host is None else host.kernel
     if isinstance(function, HostImplementations):
         name = function.build()
-        function.get(name)
+        implementation = function.get(name)
+        if isinstance(implementation, CpuImplementation):
+            implementation.build()
         return name
     if isinstance(function, CompiledHostKernel):
         function.resolve()

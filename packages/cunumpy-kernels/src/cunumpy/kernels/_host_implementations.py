@@ -1,4 +1,4 @@
-"""Several implementations of one kernel on the host: compiled, with Numba, with NumPy, in plain Python."""
+"""Several implementations of one kernel on the host: compiled, with Numba, NumPy, from CUDA, in plain Python."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class HostImplementations:
     """The implementations of a kernel on the host, each loaded when it is first used.
 
     A call runs the implementation that `use_host_kernel_implementation` asks for; without a preference the first that
-    loads, in the order of `HOST_IMPLEMENTATIONS`: compiled by Pyccel, with Numba, with NumPy. Plain Python comes last
-    and is warned of. What was chosen stays, until `reset`.
+    loads, in the order of `HOST_IMPLEMENTATIONS`: compiled by Pyccel, with Numba, with NumPy, the CUDA kernel compiled
+    for the CPU (``"cpu"``, which a `Kernel` with a CUDA kernel adds). Plain Python comes last and is warned of. What
+    was chosen stays, until `reset`.
 
     Parameters
     ----------
@@ -76,6 +77,10 @@ class HostImplementations:
         made = cls.__new__(cls)
         made._take(name, loaders)
         return made
+
+    def extended(self, name: str, loader: Loader) -> HostImplementations:
+        """Return the same with one implementation more, and nothing loaded."""
+        return self.of_any(self.__name__, {**self._loaders, name: loader})
 
     def _take(self, name: str, loaders: Mapping[str, Loader]) -> None:
         for key, loader in loaders.items():

@@ -25,12 +25,13 @@ from cunumpy.errors import (
 )
 from cunumpy.kernels import _conversion, _host_types
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
+from cunumpy.kernels._cpu_implementation import CpuImplementation, CpuLoader, bound
 from cunumpy.kernels._cuda_kernel import CudaKernel
 from cunumpy.kernels._folder import KernelFolder, check_cuda_options, is_compiled
 from cunumpy.kernels._host_implementations import HostImplementations
 from cunumpy.kernels._pickling import attribute, refuse_unimportable
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
-from cunumpy.kernels._settings import DEVICE, HOST
+from cunumpy.kernels._settings import DEVICE, HOST, HOST_IMPLEMENTATIONS
 
 if TYPE_CHECKING:
     from cunumpy.kernels._host_types import HostParameter
@@ -54,9 +55,12 @@ class Kernel:
     ----------
     host_kernel : callable or None
         What runs on the host: a function, `HostImplementations`, a `CompiledHostKernel`, or a `PyccelKernel` around one
-        of them; a function is wrapped in one. None if there is only a CUDA kernel; calls on the host raise then.
+        of them; a function is wrapped in one. None if there is only a CUDA kernel.
     cuda_kernel : CudaKernel, optional
-        What runs on the device.
+        What runs on the device; and on the host, compiled by the machine's C++ compiler, as the implementation
+        ``"cpu"``: without a host kernel, as one of the `HostImplementations` (in the order of `HOST_IMPLEMENTATIONS`,
+        where they have none of this name), and always if `use_host_kernel_implementation` asks for it. Its parameters
+        have to be known (`check_signature`).
     name : str, optional
         By default that of the host kernel, or of the CUDA kernel.
     missing_cuda : {"raise", "fallback"}, default: "raise"
@@ -134,7 +138,7 @@ class Kernel:
             raise ArgumentTypeError(f"Kernel: argument 'name' must be a str, got {describe(name)}.")
         self._cuda_kernel = cuda_kernel
         self._host_kernel = self._wrapped(host_kernel, checked_options(host_options, "Kernel"))
-        named = self._host_kernel or cuda_kernel
+        named = (self._host_kernel if host_kernel is not None else None) or cuda_kernel
         self._name = name or (named.name if named is not None else "")
         self._missing_cuda, self._dispatch = missing_cuda, dispatch
         self._cuda_path = None if cuda_path is None else Path(cuda_path)
@@ -149,7 +153,10 @@ class Kernel:
                     f"Kernel: argument 'host_options' ({', '.join(options)}) is for a function that is to be wrapped "
                     f"in a PyccelKernel, got {describe(host_kernel)}; pass the options to PyccelKernel itself."
                 )
-            if host_kernel is not None and host_kernel._parameters is None:
+            if host_kernel is None:
+                alone = self._cpu_only()
+                return None if alone is None else PyccelKernel(alone)
+            if host_kernel._parameters is None:
                 host_kernel._parameters = _NamesOf(host_kernel.kernel)  # which also knows the stubs of compiled modules
             return host_kernel
         if not callable(host_kernel):
@@ -157,6 +164,10 @@ class Kernel:
                 f"Kernel: argument 'host_kernel' must be a function, a PyccelKernel or None, got "
                 f"{describe(host_kernel)}."
             )
+        cuda = self._cuda_kernel
+        several = isinstance(host_kernel, HostImplementations) and "cpu" not in host_kernel.names
+        if several and cuda is not None and cuda.signature is not None:
+            host_kernel = host_kernel.extended("cpu", CpuLoader(cuda))
         if _host_types.parameters_of(host_kernel) is None:
             options.setdefault("parameters", _NamesOf(host_kernel))
         return PyccelKernel(host_kernel, **options)
@@ -167,15 +178,28 @@ class Kernel:
         host: Any = None if wrapper is None else wrapper.kernel
         self._host = host
         # What runs on the host: the function, or with several implementations what `_resolved` has for the request.
-        chosen = isinstance(host, (HostImplementations, CompiledHostKernel))
-        self._function = None if chosen else host
-        self._resolved = host.resolved if isinstance(host, HostImplementations) else {}
+        several = isinstance(host, HostImplementations)
+        self._cpu = None if several else self._cpu_only()
+        chosen = several or isinstance(host, CompiledHostKernel)
+        self._function = None if chosen or self._cpu is not None else host
+        self._resolved: dict[str | None, Callable[..., Any]] = host.resolved if several else {}
+        if not chosen and self._cpu is not None:  # the function, whatever is asked for but "cpu"
+            self._resolved = dict.fromkeys([None, *(name for name in HOST_IMPLEMENTATIONS if name != "cpu")], host)
+        self._cpu_wrapper: PyccelKernel | None = None
+        self._runs_cpu = self._cpu is not None or (several and "cpu" in host.names)
         # Whether calls may go past the wrapper, to the function itself.
         self._plain = wrapper is not None and wrapper._use_cupy is not True
         self._by_backend = self._dispatch == "backend"
         self._opened = None if wrapper is None else wrapper._opened
         self._host_types = set(_conversion.HOST_TYPES)
         self._warned = False
+
+    def _cpu_only(self) -> HostImplementations | None:
+        """Return the CUDA kernel as the only implementation on the host, None if it can't be."""
+        cuda = self._cuda_kernel
+        if cuda is None or cuda.signature is None:
+            return None
+        return HostImplementations.of_any(cuda.name, {"cpu": CpuLoader(cuda)})
 
     # What it is
 
@@ -226,10 +250,19 @@ class Kernel:
 
     @property
     def implementations(self) -> tuple[str, ...]:
-        """The names of the implementations: those of `HostImplementations`, or ``"host"``; and ``"cuda"``."""
+        """The names of the implementations.
+
+        Those of `HostImplementations`, or ``"host"``; ``"cpu"``, if there is a C++ compiler for the CUDA kernel; and
+        ``"cuda"``.
+        """
         host: tuple[str, ...] = ()
         if self._host_kernel is not None:
             host = self._host.names if isinstance(self._host, HostImplementations) else ("host",)
+        if self._runs_cpu:
+            from cunumpy.kernels._cpu_device.compiler import compiler_is_there
+
+            names = [*host, "cpu"] if self._cpu is not None else host
+            host = tuple(name for name in names if name != "cpu" or compiler_is_there())
         return (*host, "cuda") if self.has_cuda else host
 
     def __repr__(self) -> str:
@@ -245,9 +278,10 @@ class Kernel:
         *args
             The arguments of the kernel, handed on unchanged.
         **options
-            For a launch ``n_threads``, ``grid``, ``block``, ``shared_mem`` and ``stream``, see `CudaKernel`; the host
-            kernel does not get them. Any other name is that of one of the kernel's parameters; parameters with the
-            names of a launch's arguments can only be given by their position.
+            For a launch ``n_threads``, ``grid``, ``block``, ``shared_mem`` and ``stream``, see `CudaKernel`; on the
+            host they are for the implementation ``"cpu"``, which needs no ``stream``. Any other name is that of one of
+            the kernel's parameters; parameters with the names of a launch's arguments can only be given by their
+            position.
 
         Returns
         -------
@@ -266,7 +300,7 @@ class Kernel:
             if self._by_backend and _modules.get("cupy") is None:  # then there is no device array either
                 function = self._function
                 if function is None:
-                    function = self._resolved.get(_asked().name) or self._host.resolve()
+                    function = self._resolved.get(_asked().name) or self._resolve()
                 return function(*args)
             for value in args:
                 if type(value) is not _ndarray and type(value) not in self._host_types:
@@ -275,8 +309,12 @@ class Kernel:
                 if not self._by_backend or get_backend() == "numpy":
                     function = self._function
                     if function is None:
-                        function = self._resolved.get(_asked().name) or self._host.resolve()
+                        function = self._resolved.get(_asked().name) or self._resolve()
                     return function(*args)
+        elif self._runs_cpu and self._by_backend and _modules.get("cupy") is None:
+            function = self._resolved.get(_asked().name) or self._resolve()
+            if type(function) is CpuImplementation:
+                return function(*args, **options)
         return self._call(args, options)
 
     def _call(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -286,10 +324,10 @@ class Kernel:
         else:
             on_device = any(map(_is_for_device, (*args, *named.values())))
         if not on_device:
-            return self._on_host(args, named)
+            return self._on_host(args, named, {name: options[name] for name in options if name in _LAUNCH})
         kernel = self._device_kernel()
         if kernel is None:
-            return self._fall_back(args, named, "it has no CUDA kernel")
+            return self._fall_back(self._host_kernel, args, named, "it has no CUDA kernel")
         if named:
             args = self._bound(kernel, args, named)
         launch = {name: value for name, value in options.items() if name in _LAUNCH}
@@ -300,11 +338,28 @@ class Kernel:
             )
         return kernel(*args, **launch)
 
-    def _on_host(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _resolve(self) -> Callable[..., Any]:
+        """Return what a call on the host runs now."""
+        if self._cpu is not None and HOST.get() == "cpu":
+            found = self._resolved["cpu"] = self._cpu.get("cpu")
+            return found
+        return self._host.resolve()  # type: ignore[no-any-return]
+
+    def _wrapper_of(self, function: CpuImplementation) -> PyccelKernel:
+        """Return what calls the implementation ``"cpu"`` with host copies of device arrays."""
+        if self._cpu_wrapper is None or self._cpu_wrapper.kernel is not function:
+            self._cpu_wrapper = PyccelKernel(function)
+        return self._cpu_wrapper
+
+    def _on_host(self, args: tuple[Any, ...], named: dict[str, Any], launch: dict[str, Any]) -> Any:
         wrapper = self._host_kernel
         if wrapper is None:
             self._refuse_host()
         values = (*args, *named.values())
+        if self._runs_cpu:
+            function = self._resolved.get(_asked().name) or self._resolve()
+            if isinstance(function, CpuImplementation):
+                wrapper, named = self._wrapper_of(function), {**named, **launch}
         if not self._by_backend:
             if not self._plain:
                 return wrapper(*args, **named)
@@ -313,13 +368,12 @@ class Kernel:
                 self._refuse_hidden(args, named)
             return wrapper.kernel(*args, **named)
         if wrapper._use_cupy is None and _conversion.device_arrays(values, self._opened):
-            return self._fall_back(args, named, "the NumPy backend is active")
+            return self._fall_back(wrapper, args, named, "the NumPy backend is active")
         self._remember(values)
         return wrapper(*args, **named)
 
-    def _fall_back(self, args: tuple[Any, ...], named: dict[str, Any], reason: str) -> Any:
+    def _fall_back(self, wrapper: Any, args: tuple[Any, ...], named: dict[str, Any], reason: str) -> Any:
         """Run the host kernel on host copies of device arrays."""
-        assert self._host_kernel is not None
         text = f"kernel {self._name!r} ran on the host: {reason}"
         if _transfers.watching():
             _transfers.announce("fallback", text)
@@ -337,7 +391,7 @@ class Kernel:
             )
         if _transfers.watching():
             _transfers.record("fallback", text, blocking=False)
-        return self._host_kernel(*args, **named)
+        return wrapper(*args, **named)
 
     def _device_kernel(self) -> CudaKernel | None:
         """Return the CUDA kernel, or None where the host kernel is to take its place."""
@@ -361,10 +415,11 @@ class Kernel:
 
     def _refuse_host(self) -> NoReturn:
         why = "the NumPy backend is active" if self._by_backend else "no argument is on the device"
-        remedy = "; or choose the CuPy backend (xp.set_backend('cupy')), and pass arrays on the device"
         raise MissingKernelError(
-            f"kernel {self._name!r}: has only a CUDA kernel, and is called on the host, since {why}; give Kernel a "
-            f"function for the host{remedy}."
+            f"kernel {self._name!r}: has only a CUDA kernel with check_signature=False, and is called on the host, "
+            f"since {why}; make the CUDA kernel without check_signature=False, so that it can run on the CPU, or give "
+            "Kernel a function for the host; or choose the CuPy backend (xp.set_backend('cupy')), with arrays on the "
+            "device."
         )
 
     def _bound(self, kernel: CudaKernel, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -375,19 +430,7 @@ class Kernel:
             names = self.host_parameters() or names
         else:
             args = tuple(expand(args, f"kernel {self._name!r}"))
-        unknown = [name for name in named if name not in names]
-        if unknown:
-            raise ArgumentTypeError(
-                f"kernel {self._name!r}: has no parameter {', '.join(map(repr, unknown))}; it has "
-                f"{', '.join(names) or 'none that are known'}."
-            )
-        twice = [name for name in names[: len(args)] if name in named]
-        if twice:
-            raise ArgumentTypeError(f"kernel {self._name!r}: got {', '.join(map(repr, twice))} twice.")
-        missing = [name for name in names[len(args) :] if name not in named]
-        if missing:
-            raise ArgumentTypeError(f"kernel {self._name!r}: got no {', '.join(map(repr, missing))}.")
-        return (*args, *(named[name] for name in names[len(args) :]))
+        return bound(names, args, named, f"kernel {self._name!r}")
 
     # Where arguments are
 
@@ -441,6 +484,8 @@ class Kernel:
             return kernel
         if self._host_kernel is None:
             self._refuse_host()
+        if self._cpu is not None and HOST.get() == "cpu":
+            return self._wrapper_of(self._cpu.get("cpu"))  # type: ignore[arg-type]
         return self._host_kernel
 
     def selected(self, device: bool = False) -> str:
@@ -454,8 +499,8 @@ class Kernel:
         Returns
         -------
         str
-            On the host that of `HostImplementations`, or ``"host"``; on the device ``"cuda"``, or ``"host"`` with
-            ``missing_cuda="fallback"``.
+            On the host that of `HostImplementations`, ``"cpu"``, or ``"host"``; on the device ``"cuda"``, or ``"host"``
+            with ``missing_cuda="fallback"``.
 
         Raises
         ------
@@ -466,6 +511,8 @@ class Kernel:
             return "host" if self._device_kernel() is None else "cuda"
         if self._host_kernel is None:
             self._refuse_host()
+        if self._cpu is not None and HOST.get() == "cpu":
+            return "cpu"
         return self._host.selected() if isinstance(self._host, HostImplementations) else "host"
 
     def compile(self) -> bool:
@@ -669,7 +716,8 @@ class Kernel:
         cuda = self._cuda_kernel
         functions = {"host_kernel": self._host, "n_threads_from": None if cuda is None else cuda.n_threads_from}
         refuse_unimportable(f"kernel {self._name!r}", functions)
-        made = ("_host", "_function", "_resolved", "_plain", "_by_backend", "_opened", "_host_types", "_warned")
+        made = {"_host", "_function", "_resolved", "_plain", "_by_backend", "_opened", "_host_types", "_warned"}
+        made |= {"_cpu", "_cpu_wrapper", "_runs_cpu"}
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return _restored, (type(self), state)
 
@@ -764,7 +812,8 @@ def _uncompiled(host: Any) -> Iterable[Callable[..., Any]]:
         except (ImportError, AttributeError):
             return
     elif isinstance(host, HostImplementations):
-        for name in sorted(host.names, key=("python", "numpy", "numba", "pyccel").index):
+        names = [name for name in ("python", "numpy", "numba", "pyccel") if name in host.names]
+        for name in names:
             ready = name != "pyccel" or "python" not in host.names  # where there is a source, this would compile it
             if ready and host.available(name):
                 function = host.get(name)

@@ -29,6 +29,7 @@ from cunumpy.kernels._cpu_device.compiler import (
     INCLUDE_DIR,
     PREDEFINED,
     Compiler,
+    as_directives,
     find_compiler,
     kernel_flags,
     optimisation_flags,
@@ -183,27 +184,30 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
     preprocessed = run_compiler(
         compiler, ["-E", "-w", "-x", "c++", *flags, *PREDEFINED, "-"], text, program.owner, folder
     )
+    aligned = has_aligned_shared(preprocessed)
     analysis = analyse(preprocessed, program.name, [str(INCLUDE_DIR)])
-    if has_aligned_shared(preprocessed):
-        flags = [*flags, "-DCUNUMPY_CPU_ALIGNAS"]
     if (program.wide or program.debug) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
         analysis.mode = LOOPS
     try:
-        _compile(program, compiler, flags, analysis, folder)
+        _compile(program, compiler, flags, aligned, analysis, folder)
     except CompileError:
         simpler = {GRID_STRIDE: MERGED_LOOPS, SPLIT_LOOPS: FIBERS}.get(analysis.mode)
         if simpler is None:
             raise
         analysis.mode = simpler  # it changes what must not change, or is wrong anyway
-        _compile(program, compiler, flags, analysis, folder)
+        _compile(program, compiler, flags, aligned, analysis, folder)
     (folder / _NOTES).write_text(json.dumps([analysis.mode, analysis.reason]), encoding="utf-8")
 
 
-def _compile(program: Program, compiler: Compiler, flags: list[str], analysis: Analysis, folder: Path) -> None:
-    unit = translation_unit(program.source, program.filename, program.expression, analysis)
+def _compile(
+    program: Program, compiler: Compiler, flags: list[str], aligned: bool, analysis: Analysis, folder: Path
+) -> None:
+    flags, directives = as_directives(flags)
+    unit = translation_unit(program.source, program.filename, program.expression, analysis, directives)
     (folder / _UNIT).write_text(unit, encoding="utf-8")
+    ours = ["-DCUNUMPY_CPU_ALIGNAS"] if aligned else []
     wide = ["-DCUNUMPY_CPU_WIDE"] if program.wide else []
-    arguments = [*flags, *wide, *optimisation_flags(compiler), "-shared", _UNIT, "-o", _LIBRARY]
+    arguments = [*flags, *ours, *wide, *optimisation_flags(compiler), "-shared", _UNIT, "-o", _LIBRARY]
     run_compiler(compiler, arguments, None, program.owner, folder)
 
 

@@ -57,6 +57,20 @@ def find_compiler() -> Compiler:
     return _find_compiler(os.environ.get("CXX", ""), os.environ.get("PATH", ""))
 
 
+def compiler_is_there() -> bool:
+    """Tell whether there is a program that `find_compiler` would take; it is not run."""
+    return _is_there(os.environ.get("CXX", ""), os.environ.get("PATH", ""))
+
+
+@functools.lru_cache(maxsize=16)
+def _is_there(setting: str, path: str) -> bool:
+    try:
+        programs = shlex.split(setting)[:1] or _CANDIDATES
+    except ValueError:
+        return False
+    return any(shutil.which(program) is not None for program in programs)
+
+
 @functools.lru_cache(maxsize=16)
 def _find_compiler(setting: str, path: str) -> Compiler:
     try:
@@ -121,6 +135,28 @@ def kernel_flags(options: Sequence[str]) -> list[str]:
                     word = short + (" " if short == "-include" else "") + word.removeprefix(long)
             kept += word.split(" ", 1) if word.startswith("-include ") else [word]
     return [f"-std=c++{standard}", *kept]
+
+
+def as_directives(flags: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return flags without macros and headers of the user's, and these as directives of the preprocessor.
+
+    They are for the user's text alone: our own headers, which come before it, have names such as N, too.
+    """
+    rest: list[str] = []
+    lines: list[str] = []
+    words = iter(flags)
+    for word in words:
+        option = next((one for one in ("-D", "-U", "-include") if word.startswith(one)), None)
+        if option is None:
+            rest.append(word)
+            continue
+        value = word.removeprefix(option).strip() or next(words, "")
+        if option == "-D":
+            name, equals, text = value.partition("=")
+            lines.append(f"#define {name} {text if equals else 1}")
+        else:
+            lines.append(f"#undef {value}" if option == "-U" else f'#include "{value}"')
+    return rest, lines
 
 
 def optimisation_flags(compiler: Compiler) -> list[str]:

@@ -9,6 +9,8 @@ from cunumpy.kernels._cpu_device.analysis import FIBERS, GRID_STRIDE, LOOPS, MER
 from cunumpy.kernels._cpu_device.compiler import GENERATED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cunumpy.kernels._cpu_device.analysis import Analysis
 
 _RUNNERS = {
@@ -31,7 +33,9 @@ def has_aligned_shared(preprocessed: str) -> bool:
     return _ALIGNED.search(preprocessed) is not None
 
 
-def translation_unit(source: str, filename: str, expression: str, analysis: Analysis) -> str:
+def translation_unit(
+    source: str, filename: str, expression: str, analysis: Analysis, directives: Sequence[str] = ()
+) -> str:
     """Return the C++ source of a kernel's library.
 
     Parameters
@@ -44,6 +48,8 @@ def translation_unit(source: str, filename: str, expression: str, analysis: Anal
         The kernel, with namespaces and template arguments.
     analysis : Analysis
         How it is run.
+    directives : sequence of str
+        Of the preprocessor, before the source.
 
     Returns
     -------
@@ -51,6 +57,8 @@ def translation_unit(source: str, filename: str, expression: str, analysis: Anal
     """
     parts = [
         '#include "cunumpy_cpu/prelude.hpp"',
+        '#line 1 "<options>"',
+        *directives,
         user_text(source, filename),
         f'#line 1 "{GENERATED}"',
     ]
