@@ -11,7 +11,7 @@ import pytest
 
 import cunumpy as xp
 from cunumpy.arguments import CudaStruct
-from cunumpy.errors import ArgumentTypeError, CompileError, CuNumpyWarning, MissingKernelError
+from cunumpy.errors import ArgumentTypeError, CompileError, CuNumpyWarning, KernelError, MissingKernelError
 from cunumpy.kernels import CompiledHostKernel, CudaKernel, HostImplementations, Kernel, PyccelKernel
 from kernel_folders import AXPY, AXPY_CUDA
 
@@ -221,3 +221,101 @@ def test_the_checks_are_those_of_a_launch():
         kernel(2.0, np.ones(3, np.float32), np.ones(3), 3)
     with pytest.raises(MissingKernelError, match=r"make the CUDA kernel without check_signature=False"):
         Kernel(None, cuda(check_signature=False))(2.0, np.ones(3), np.ones(3), 3)
+
+
+# --- prepared launches ------------------------------------------------------------------------------------------------
+
+
+def test_a_prepared_launch_runs_again_and_again():
+    kernel, x, y = cuda(), np.arange(300.0), np.ones(300)
+    launch = kernel.prepare(2.0, x, y, 300)
+    assert (launch.kernel, launch.grid, launch.block) == (kernel, (3,), (128,))
+    assert repr(launch) == "<PreparedLaunch of axpy grid=(3,) block=(128,) on the CPU>"
+    launch()
+    launch()
+    np.testing.assert_array_equal(y, 1 + 4 * x)
+    x[:] = 0  # it reads what the arrays hold now
+    launch()
+    np.testing.assert_array_equal(y, 1 + 4 * np.arange(300.0))
+    with pytest.raises(TypeError, match="can't be pickled"):
+        pickle.dumps(launch)
+
+
+def test_set_of_a_prepared_launch():
+    kernel, x, y = cuda(), np.ones(2000), np.zeros(2000)
+    launch = kernel.prepare(2.0, x, y, 100)
+    launch()
+    launch.set(a=3.0)
+    launch()
+    assert (y[99], y[100], launch.args[0]) == (5, 0, 3.0)
+    longer = np.zeros(3000)
+    for values, text in (({"y": np.zeros(3, np.float32)}, "argument 'y'"), ({"z": 1}, "no parameter 'z'")):
+        with pytest.raises(ArgumentTypeError, match=text):
+            launch.set(a=0.0, **values)
+    launch.set(x=np.ones(3000), y=longer, n=3000)
+    assert launch.grid == (24,)
+    launch()
+    assert (longer.sum(), y.sum()) == (9000, 500)
+    fixed = kernel.prepare(1.0, x, y, 2000, grid=1, block=32, shared_mem=8)
+    fixed.set(x=np.full(2000, 2.0))
+    fixed()
+    assert list(y[[0, 31, 32]]) == [7, 7, 5]
+
+
+def test_a_prepared_launch_keeps_its_arrays():
+    kernel = cuda()
+    y = np.zeros(100_000)
+    launch = kernel.prepare(1.0, np.ones(100_000), y, 100_000)
+    launch.set(x=np.full(100_000, 2.0))
+    others = [np.full(100_000, 5.0) for _ in range(3)]
+    launch()
+    assert len(others) == 3
+    np.testing.assert_array_equal(y, 2)
+
+
+def test_a_prepared_launch_keeps_the_arrays_of_structs():
+    inner = CudaStruct("Inner", [("x", "const double*")])
+    outer = CudaStruct("Outer", [("inner", "Inner"), ("n", "int")], structs=[inner])
+    source = f"""{inner.declaration}{outer.declaration}
+    extern "C" __global__ void add(Outer o, double* y) {{
+        for (int i = threadIdx.x; i < o.n; i += blockDim.x) y[i] += o.inner.x[i];
+    }}"""
+    kernel = CudaKernel(source, "add", structs=[inner, outer])
+    y, given = np.zeros(100_000), {"inner": {"x": np.ones(100_000)}, "n": 100_000}
+    launch = kernel.prepare(given, y, grid=1)
+    given["inner"]["x"] = np.full(100_000, 3.0)
+    others = [np.full(100_000, 5.0) for _ in range(3)]
+    launch()
+    assert len(others) == 3
+    np.testing.assert_array_equal(y, 1)
+    launch.set(o=given)
+    launch()
+    np.testing.assert_array_equal(y, 4)
+
+
+def test_prepared_launches_check_as_others(monkeypatch):
+    kernel, x = cuda(), np.ones(3)
+    with pytest.raises(ArgumentTypeError, match=r"argument 'y'.*float64"):
+        kernel.prepare(1.0, x, np.ones(3, np.int32), 3)
+    with pytest.raises(ValueError, match="more than the"):
+        kernel.prepare(1.0, x, np.ones(3), 3, shared_mem=2**20)()
+    kernel.prepare(1.0, x[:0], np.ones(0), 0)()
+    kernel.check_finite = True
+    launch = kernel.prepare(np.inf, x, np.ones(3), 3)
+    with pytest.raises(KernelError, match=r"argument 'y' .* holds NaN or infinity"):
+        launch()
+    trap = CudaKernel('extern "C" __global__ void k(int* x) { if (x[0]) __trap(); x[1] += 1; }', "k", block_size=1)
+    ends = np.array([0, 0], np.int32)
+    launch = trap.prepare(ends, n_threads=1)
+    launch()
+    ends[0] = 1
+    with pytest.raises(KernelError, match=r"CudaKernel 'k' \(grid \(1,\), block \(1,\)\)"):
+        launch()
+    with xp.cuda.cuda_debug(), pytest.raises(KernelError, match="CudaKernel 'k'"):
+        launch()
+    assert list(ends) == [1, 1]
+
+
+def test_a_launch_itself_takes_no_numpy_arrays():
+    with pytest.raises(ArgumentTypeError, match="argument 'x'"):
+        cuda()(2.0, np.ones(3), np.ones(3), 3)

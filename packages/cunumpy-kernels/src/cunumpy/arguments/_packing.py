@@ -377,7 +377,7 @@ def _host_struct(parameter: CudaParameter, dtype: np.dtype[Any], label: str, whe
         packed = bytearray(dtype.itemsize)
         for name, pack_into, offset, find in parts:
             try:
-                member = _member(value, name)
+                member = member_of(value, name)
             except (AttributeError, LookupError, TypeError):
                 raise ArgumentTypeError(
                     f"{where} must be a struct, or an object or a mapping with its fields, got {_given(value)}, which "
@@ -389,7 +389,8 @@ def _host_struct(parameter: CudaParameter, dtype: np.dtype[Any], label: str, whe
     return _record(numbers, f"{dtype.itemsize}s", dtype)
 
 
-def _member(value: Any, name: str) -> Any:
+def member_of(value: Any, name: str) -> Any:
+    """Return a field of what stands for a struct: a mapping, a packed value, or an object with attributes."""
     return value[name] if hasattr(type(value), "__getitem__") else getattr(value, name)
 
 
@@ -399,7 +400,7 @@ def _holds_host_arrays(kind: Any, value: Any) -> bool:
         is_array, is_struct = field.pointer or field.view_ndim is not None, field.struct is not None
         if is_array or is_struct:
             try:
-                member = _member(value, field.name)
+                member = member_of(value, field.name)
             except (AttributeError, LookupError, TypeError):
                 continue
             if isinstance(member, np.ndarray) if is_array else _holds_host_arrays(field.struct, member):

@@ -15,7 +15,7 @@ from cunumpy import _backend, _transfers
 from cunumpy._arrays import is_foreign_device_array
 from cunumpy._gate import as_truth, describe, given
 from cunumpy.arguments._current_device import current_device, device_of_arrays
-from cunumpy.arguments._packing import check_devices, is_device, packer
+from cunumpy.arguments._packing import check_devices, is_device, member_of, packer
 from cunumpy.arguments._protocol import LEAF_TYPES, NUMBER_TYPES, expand, members
 from cunumpy.cuda import (
     DEBUG_OPTIONS,
@@ -30,7 +30,7 @@ from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._signatures import kernel_declaration, template_argument
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
 from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, device_limits, is_plain, no_function
-from cunumpy.kernels._launch_shape import INFERENCES, Inference, block_of, check_grid, extents, grid_for
+from cunumpy.kernels._launch_shape import INFERENCES, Inference, arrays_in, block_of, check_grid, extents, grid_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -719,7 +719,9 @@ class CudaKernel:
         shared_mem: int = 0,
         stream: Any = None,
     ) -> None:
-        """Launch the kernel, asynchronously.
+        """Launch the kernel on the current device, asynchronously.
+
+        On NumPy arrays it runs as the implementation ``"cpu"`` of a `Kernel`, ``Kernel(None, kernel)``, or prepared.
 
         Parameters
         ----------
@@ -788,6 +790,12 @@ class CudaKernel:
         -------
         PreparedLaunch
             Call it to launch; the kernel is compiled then at the latest.
+
+        Notes
+        -----
+        With NumPy arrays in the place of device arrays, and unless the CuPy backend is active, the launch is one on the
+        CPU, as by the implementation ``"cpu"`` of a `Kernel`: compiled by the machine's C++ compiler, and ended when
+        the call returns.
         """
         return PreparedLaunch(self, args, n_threads=n_threads, grid=grid, block=block, shared_mem=shared_mem)
 
@@ -906,12 +914,22 @@ def _parts(value: Any) -> list[Any]:
     return [(member, _parts(member)) for _, member in members(value)]
 
 
+def _struct_parts(parameter: CudaParameter, value: Any) -> Any:
+    """Return what stands for the fields of a struct now, to keep it."""
+    if parameter.struct is None or parameter.pointer or isinstance(value, np.void):
+        return None
+    return [
+        _struct_parts(field, member_of(value, field.name)) or member_of(value, field.name)
+        for field in parameter.struct.fields
+    ]
+
+
 class PreparedLaunch:
     """A launch whose arguments are checked and packed; calling it costs hardly more than CuPy's raw kernel.
 
     Made by `CudaKernel.prepare`. It keeps its arrays alive, and launches on what they hold at the time of the call.
     Structs are packed when it is prepared, and anew by a `set` that infers the number of threads anew; else what is
-    replaced in them, and in other argument objects, is not noticed.
+    replaced in them, and in other argument objects, is not noticed. Prepared with NumPy arrays it runs on the CPU.
 
     Parameters
     ----------
@@ -940,6 +958,7 @@ class PreparedLaunch:
     __slots__ = (
         "_args",
         "_block",
+        "_cpu",
         "_device",
         "_generation",
         "_given",
@@ -964,7 +983,11 @@ class PreparedLaunch:
         self._kernel = kernel
         self._shared = kernel._shared(shared_mem)
         self._given = {"n_threads": n_threads, "grid": grid, "block": block}
-        self._device = current_device()
+        from cunumpy.kernels._cpu_device.launch import cpu_kernel  # only here: most programs never need it
+
+        on_host = any(isinstance(array, np.ndarray) for value in args for array in arrays_in(value, 0))
+        self._cpu = cpu_kernel(kernel) if on_host and _backend.get_backend() != "cupy" else None
+        self._device = None if self._cpu is not None else current_device()
         self._run: Any = None
         self._take(args)
 
@@ -972,12 +995,21 @@ class PreparedLaunch:
         """Check everything, and only then take it over."""
         kernel = self._kernel
         shape = kernel.launch_shape(**self._given, args=args)
-        packed, others = kernel._pack(args)
+        if self._cpu is not None:
+            packed: Any = self._cpu.pack(args)  # a list, as what launches it takes them
+            others: Any = None if LEAF_TYPES.issuperset(map(type, args)) else expand(args, kernel._owner, host=True)
+            self._run = None
+        else:
+            packed, others = kernel._pack(args)
         if others is not None and self._device is not None:
             packed = kernel._launchable(packed)
         self._args, self._packed = args, packed
         # An argument object may get other arrays later, and the launch goes on with those that it was given.
-        self._held = None if others is None else [list(others), [_parts(value) for value in args]]
+        self._held: list[Any] | None = None
+        if others is not None:
+            parameters = kernel._signature if self._cpu is not None else None
+            fields = [] if parameters is None else list(map(_struct_parts, parameters, others))
+            self._held = [list(others), [_parts(value) for value in args] if parameters is None else fields]
         self._grid, self._block = shape
         self._generation = -1  # the next launch is compared with the limits of the device
 
@@ -1036,7 +1068,7 @@ class PreparedLaunch:
         if not self._one_each():
             args = []
             for value in self._args:
-                parts = expand([value], kernel._owner)
+                parts = expand([value], kernel._owner, host=self._cpu is not None)
                 args += [value] if len(parts) == 1 else parts
         for name, value in values.items():
             args[names.index(name)] = value
@@ -1044,18 +1076,22 @@ class PreparedLaunch:
 
     def _one_each(self) -> bool:
         """Tell whether each argument stands for one parameter."""
-        return self._held is None or all(len(expand([value], self._kernel._owner)) == 1 for value in self._args)
+        owner, host = self._kernel._owner, self._cpu is not None
+        return self._held is None or all(len(expand([value], owner, host=host)) == 1 for value in self._args)
 
     def _set_alone(self, values: dict[str, Any], names: list[str]) -> bool:
         """Replace arguments that leave the others and the number of threads as they are; tell whether they do."""
-        checks, kinds = self._kernel._checks, set(map(type, values.values()))
+        checks = self._kernel._checks if self._cpu is None else self._cpu.checks
+        kinds = set(map(type, values.values()))
         if checks is None or not LEAF_TYPES.issuperset(kinds) or not self._one_each():
             return False
         if self._given["n_threads"] is None and self._given["grid"] is None:
             by_arrays = isinstance(self._kernel._n_threads_from, str)
             if not by_arrays or not NUMBER_TYPES.issuperset(kinds):
                 return False
-        packed, args, device = list(self._packed), list(self._args), device_of_arrays()
+        packed: Any = list(self._packed)
+        args = list(self._args)
+        device = device_of_arrays() if self._cpu is None else None
         for name, value in values.items():
             position = names.index(name)
             packed[position] = checks[position](value, device)
@@ -1063,16 +1099,16 @@ class PreparedLaunch:
         for kept in self._held or ():
             for name in values:
                 kept[names.index(name)] = None
-        self._packed, self._args = tuple(packed), tuple(args)
+        self._packed, self._args = tuple(packed) if self._cpu is None else packed, tuple(args)
         return True
 
     def __call__(self, stream: Any = None) -> None:
-        """Launch, asynchronously.
+        """Launch, asynchronously; on the CPU, run the kernel.
 
         Parameters
         ----------
         stream : cupy.cuda.Stream, optional
-            By default the current one.
+            By default the current one; on the CPU there is none.
 
         Raises
         ------
@@ -1096,6 +1132,9 @@ class PreparedLaunch:
     def _launch_with_care(self, debug: bool, stream: Any) -> None:
         kernel = self._kernel
         if 0 in self._grid:
+            return
+        if self._cpu is not None:
+            self._run_on_cpu(debug)
             return
         kernel._require_cupy()
         current = current_device()
@@ -1121,6 +1160,20 @@ class PreparedLaunch:
         options = {} if stream is None else {"stream": stream}
         build.launch(self._grid, self._block, self._packed, shared_mem=self._shared, **options)
 
+    def _run_on_cpu(self, debug: bool) -> None:
+        kernel, cpu = self._kernel, self._cpu
+        assert cpu is not None
+        if debug:
+            cpu.launch(self._grid, self._block, self._packed, self._shared)
+        else:
+            if self._run is None:
+                self._run = cpu.prepared(self._grid, self._block, self._shared)
+            trap = self._run(self._packed, self._grid, self._block, self._shared)
+            if trap is not None:
+                cpu.fail(trap, self._grid, self._block)
+        if kernel._check_finite:
+            kernel._check_host_arrays(self._args, f"{kernel._owner} (grid {self._grid}, block {self._block})")
+
     def _refuse_device(self) -> NoReturn:
         raise ArgumentError(
             f"{self._kernel._owner}: the launch was prepared on CUDA device {self._device}, the current device is "
@@ -1134,7 +1187,8 @@ class PreparedLaunch:
         )
 
     def __repr__(self) -> str:
-        return f"<PreparedLaunch of {self._kernel.expression} grid={self._grid} block={self._block}>"
+        place = "" if self._cpu is None else " on the CPU"
+        return f"<PreparedLaunch of {self._kernel.expression} grid={self._grid} block={self._block}{place}>"
 
 
 # --- small helpers ----------------------------------------------------------------------------------------------------

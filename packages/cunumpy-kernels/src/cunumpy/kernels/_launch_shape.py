@@ -156,14 +156,14 @@ def _first_shape(args: tuple[Any, ...], owner: str) -> tuple[int, ...]:
         if shape and hasattr(value, "dtype") and not isinstance(value, type):
             return tuple(shape)
         if hasattr(type(value), "__cuda_args__"):
-            for array in _arrays_in(value, 0):
+            for array in arrays_in(value, 0):
                 return tuple(array.shape)
     raise ArgumentTypeError(
         f"{owner}: no argument is an array that tells the number of threads; pass n_threads or grid."
     )
 
 
-def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
+def arrays_in(value: Any, depth: int) -> Iterator[Any]:
     """Yield the arrays of an argument in order, those of structs and argument objects too."""
     shape = getattr(value, "shape", None)
     if shape is not None and not isinstance(value, type):
@@ -172,4 +172,4 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
         return
     for _, member in members(value):
         if depth < 32:
-            yield from _arrays_in(member, depth + 1)
+            yield from arrays_in(member, depth + 1)

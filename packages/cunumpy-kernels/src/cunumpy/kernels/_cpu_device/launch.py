@@ -46,7 +46,7 @@ class CpuKernel:
                 "check_signature=False."
             )
         self.kernel = kernel
-        self._checks = [
+        self.checks = [
             packer(one, f"{kernel._owner}: argument {one.name!r}", host=True).argument for one in kernel.signature
         ]
         self._libraries: dict[tuple[bool, bool], Library] = {}
@@ -59,9 +59,9 @@ class CpuKernel:
         values: Sequence[Any] = args
         if not LEAF_TYPES.issuperset(map(type, args)):
             values = expand(args, self.kernel._owner, host=True)
-        if len(values) != len(self._checks):
+        if len(values) != len(self.checks):
             self.kernel._refuse_count(args, values)
-        return [check(value, None) for check, value in zip(self._checks, values, strict=True)]
+        return [check(value, None) for check, value in zip(self.checks, values, strict=True)]
 
     def library(self, *, wide: bool = False, debug: bool = False) -> Library:
         """Return what is compiled, for usual or very large grids, and with checks of bounds or without."""
@@ -77,6 +77,12 @@ class CpuKernel:
                     if not wide and not debug and self.kernel._plain_block:
                         self.quick = found.function.call
         return found
+
+    def prepared(self, grid: tuple[int, ...], block: tuple[int, ...], shared_mem: int) -> Callable[..., str | None]:
+        """Return what launches checked arguments, after the checks of a launch; see `launcher.Function`."""
+        found = library_of(lambda wide: self.library(wide=wide), grid, block, shared_mem, self.kernel._owner)
+        function: Callable[..., str | None] = found.function.launch
+        return function
 
     def recompile(self) -> None:
         """Forget what is loaded, so that changed headers are seen."""
@@ -103,6 +109,15 @@ def launch(
     owner: str,
 ) -> None:
     """Check what every CUDA device limits, and run a kernel; see `launcher.Function`."""
+    trap = library_of(library_for, grid, block, shared_mem, owner).function.launch(packed, grid, block, shared_mem)
+    if trap is not None:
+        _fail(owner, trap, grid, block)
+
+
+def library_of(
+    library_for: Callable[[bool], Library], grid: tuple[int, ...], block: tuple[int, ...], shared_mem: int, owner: str
+) -> Library:
+    """Check what every CUDA device limits, and return what was compiled for grids of this size."""
     for axis, size, limit in zip("xyz", block, _BLOCK_LIMITS, strict=False):
         if size > limit:
             raise ArgumentError(f"{owner}: block {block} has {size} along {axis}, a device takes {limit}.")
@@ -114,9 +129,7 @@ def launch(
     library = library_for(grid[0] > _NARROW_BLOCKS)
     if library.mode in (MERGED_LOOPS, GRID_STRIDE) and grid[0] * block[0] > _NARROW_THREADS:
         library = library_for(True)
-    trap = library.function.launch(packed, grid, block, shared_mem)
-    if trap is not None:
-        _fail(owner, trap, grid, block)
+    return library
 
 
 def _fail(owner: str, trap: str, grid: tuple[int, ...], block: tuple[int, ...]) -> NoReturn:
