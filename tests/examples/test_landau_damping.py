@@ -277,11 +277,6 @@ def test_program_prints_its_result():
     assert re.search(r"(?m)^time +[\d.]+ ns per marker and step", plain.stdout)
 
 
-@pytest.mark.skip(
-    reason="The program's random numbers, sorting and sums are CUDA kernels on CuPy, which the stand-in can run only "
-    "once the CPU device exists. Until then tests/standin/test_landau_cupy.py runs the simulation with kernels that a "
-    "test compiles."
-)
 def test_program_prints_the_same_on_the_cupy_stand_in():
     plain = run_program(*OPTIONS, "--kernels", "numpy")
     stand_in = run_program(*OPTIONS, "--backend", "cupy", CUNUMPY_FAKE_CUPY="1")

@@ -22,15 +22,3 @@ if not (xp.cupy_available() or _environment.read("CUNUMPY_REQUIRE_CUDA")):
 def on_the_device():
     with xp.use_backend("cupy", strict=True):
         yield
-
-
-@pytest.fixture(autouse=True)
-def compiled_by_the_host(monkeypatch):
-    """Where CuPy is the stand-in, which has no kernels, let the C++ compiler make those of our packages."""
-    from cunumpy.kernel_testing import fake_cupy_active
-
-    if fake_cupy_active():
-        from host_raw_module import RawKernel, RawModule
-
-        monkeypatch.setattr("cupy.RawModule", RawModule, raising=False)
-        monkeypatch.setattr("cupy.RawKernel", RawKernel, raising=False)

@@ -30,10 +30,14 @@ def _builds_of_tests(monkeypatch):
 
 @pytest.fixture
 def raw_modules(monkeypatch):
-    """Give the stand-in `cupy.RawModule` and `cupy.RawKernel`, so that kernels run, and list what is launched."""
-    from host_raw_module import RawKernel, RawModule
+    """List the kernels that are launched."""
+    from cunumpy.kernel_testing._fake_cupy.raw import Function
 
-    monkeypatch.setattr("cupy.RawModule", RawModule, raising=False)
-    monkeypatch.setattr("cupy.RawKernel", RawKernel, raising=False)
-    monkeypatch.setattr(RawModule, "launches", [])
-    return RawModule.launches
+    launches, launch = [], Function.__call__
+
+    def listed(self, *args, **kwargs):
+        launches.append(self.name)
+        launch(self, *args, **kwargs)
+
+    monkeypatch.setattr(Function, "__call__", listed)
+    return launches

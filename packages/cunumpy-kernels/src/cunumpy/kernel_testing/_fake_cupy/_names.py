@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _api, functions
 from .ndarray import flatiter, ndarray, wrap
+from .raw import RawKernel, RawModule
 from .ufunc import ufunc
 
 __version__ = f"{_api.VERSION}+standin"
@@ -93,6 +94,8 @@ def top_level() -> dict[str, Any]:
         "ndarray": ndarray,
         "ufunc": ufunc,
         "flatiter": flatiter,
+        "RawKernel": RawKernel,
+        "RawModule": RawModule,
         "mgrid": _Grid(np.mgrid),
         "ogrid": _Grid(np.ogrid),
         "r_": _Joiner(np.r_),

@@ -24,7 +24,42 @@ class CUDARuntimeError(RuntimeError):
         self.status = status
 
 
+class CUDADriverError(RuntimeError):
+    """An error of the CUDA driver."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class CompileException(Exception):
+    """The compiler refuses a source."""
+
+    def __init__(self, msg: str, source: str, name: str, options: tuple[str, ...], backend: str = "nvrtc") -> None:
+        super().__init__(msg)
+        self._msg, self.source, self.name, self.options, self.backend = msg, source, name, options, backend
+
+    def __str__(self) -> str:
+        return self._msg
+
+    def get_message(self) -> str:
+        """Return what the compiler says."""
+        return self._msg
+
+    def dump(self, f: Any) -> None:
+        """Write the source, with numbers of lines, and what the compiler says."""
+        lines = self.source.split("\n")
+        width = len(str(len(lines)))
+        f.write(f"{self.backend.upper()} compilation error: {self}\n-----\nName: {self.name}\n")
+        f.write(f"Options: {' '.join(self.options)}\nCUDA source:\n")
+        for number, line in enumerate(lines, 1):
+            f.write(f"{number:0{width}d} {line.rstrip()}\n")
+        f.write("-----\n")
+
+
 CUDARuntimeError.__module__ = "cupy.cuda.runtime"
+CUDADriverError.__module__ = "cupy.cuda.driver"
+CompileException.__module__ = "cupy.cuda.compiler"
 
 
 def _check_device(device: Any) -> int:
@@ -641,6 +676,8 @@ def submodules() -> dict[str, dict[str, Any]]:
     """Return the contents of the modules below ``cupy.cuda``."""
     return {
         "runtime": runtime_contents(),
+        "driver": {"CUDADriverError": CUDADriverError},
+        "compiler": {"CompileException": CompileException},
         "nvtx": {
             "RangePush": RangePush,
             "RangePop": RangePop,
