@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 from cunumpy.kernel_testing._subprocess import fake_cupy_environment
 
+
+@pytest.fixture
+def builds() -> str:
+    """Return where compiled kernels are kept from run to run, apart from the user's."""
+    return str(pathlib.Path(tempfile.gettempdir()) / f"cunumpy-tests-{os.getuid()}")
+
+
 FOLDER = pathlib.Path(__file__).parent / "standin"
 
 
-def test_the_script_for_gpus_runs_and_prints_its_figures() -> None:
+def test_the_script_for_gpus_runs_and_prints_its_figures(builds: str) -> None:
     command = [sys.executable, str(FOLDER.parent / "gpu" / "run.py"), "-k", "overhead or cost"]
-    environment = fake_cupy_environment({})
+    environment = fake_cupy_environment({"CUNUMPY_EMULATION_CACHE": builds})
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for text in ("| PreparedLaunch, 4 arguments |", "2 passed", "| HostStaging.copy |"):
         assert text in done.stdout
 
 
-def test_the_suite_for_the_cupy_backend_passes() -> None:
+def test_the_suite_for_the_cupy_backend_passes(builds: str) -> None:
     folders = [str(FOLDER), str(FOLDER.parent / "gpu")]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *folders]
     done = subprocess.run(
         command,
         cwd=FOLDER.parent.parent,
-        env=fake_cupy_environment({"CUNUMPY_BACKEND": "cupy"}),
+        env=fake_cupy_environment({"CUNUMPY_BACKEND": "cupy", "CUNUMPY_EMULATION_CACHE": builds}),
         capture_output=True,
         text=True,
         check=False,

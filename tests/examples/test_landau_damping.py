@@ -277,9 +277,10 @@ def test_program_prints_its_result():
     assert re.search(r"(?m)^time +[\d.]+ ns per marker and step", plain.stdout)
 
 
-def test_program_prints_the_same_on_the_cupy_stand_in():
+def test_program_prints_the_same_on_the_cupy_stand_in(tmp_path):
+    builds = {"CUNUMPY_EMULATION_CACHE": str(tmp_path)}
     plain = run_program(*OPTIONS, "--kernels", "numpy")
-    stand_in = run_program(*OPTIONS, "--backend", "cupy", CUNUMPY_FAKE_CUPY="1")
+    stand_in = run_program(*OPTIONS, "--backend", "cupy", CUNUMPY_FAKE_CUPY="1", **builds)
     assert stand_in.returncode == 0, stand_in.stderr
     assert "backend cupy" in stand_in.stdout
     assert "transfers     0 in the time loop" in stand_in.stdout

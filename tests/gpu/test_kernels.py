@@ -19,9 +19,6 @@ from cunumpy.kernel_testing import fake_cupy_active
 from cunumpy.kernels import CudaKernel, CudaKernelVariants
 from gpu_kernels import INNER, MARKERS, ONE_FILE, PUSH, SCALARS, SHARED, VIEWS, kernel, scale
 
-needs_threads_at_once = pytest.mark.skipif(
-    fake_cupy_active(), reason="the host's compiler runs the threads of these tests one after another"
-)
 needs_a_device = pytest.mark.skipif(fake_cupy_active(), reason="the stand-in for CuPy has no such part of the driver")
 
 
@@ -139,7 +136,6 @@ def test_objects_that_pack_themselves():
     assert host(markers.x).sum() == 100 * 2.0 + 200 * 0.5
 
 
-@needs_threads_at_once
 @pytest.mark.parametrize("kilobytes", [8, 64])
 def test_dynamic_shared_memory_also_above_48_kib(kilobytes):
     n = kilobytes * 128
@@ -162,7 +158,6 @@ def test_limits_of_the_device_are_kept():
     assert counter[0] == 0
 
 
-@needs_a_device
 def test_suggested_block_size():
     threads = axpy().suggested_block_size()
     assert threads % 32 == 0
@@ -260,12 +255,11 @@ def test_debug_mode_waits_for_each_launch():
     assert (host(x) == 2).all()
 
 
-@needs_a_device
 def test_sources_that_do_not_compile():
     with pytest.raises(CompileError, match=r"^CudaKernel 'k': does not compile") as caught:
         kernel('extern "C" __global__ void k(int n) {\n  u;\n}', "k").compile()
     assert caught.value.messages[0].line == 2
-    assert "identifier" in caught.value.log
+    assert "error: " in caught.value.log
 
 
 @needs_a_device

@@ -618,6 +618,13 @@ def set_device(device: int) -> None:
     _check_device(device)
 
 
+def occupancy_max_potential_block_size(func: int, dynamicSMemSize: int, blockSizeLimit: int) -> tuple[int, int]:
+    """Return blocks and threads of a block that would keep a device busy, of a kernel that needs few registers."""
+    properties = getDeviceProperties(0)
+    threads = min(properties["maxThreadsPerBlock"], blockSizeLimit or properties["maxThreadsPerBlock"])
+    return properties["multiProcessorCount"], threads
+
+
 def memcpy(dst: int, src: int, size: int, kind: int) -> None:
     """Copy bytes between addresses."""
     if kind not in range(5):
@@ -676,7 +683,10 @@ def submodules() -> dict[str, dict[str, Any]]:
     """Return the contents of the modules below ``cupy.cuda``."""
     return {
         "runtime": runtime_contents(),
-        "driver": {"CUDADriverError": CUDADriverError},
+        "driver": {
+            "CUDADriverError": CUDADriverError,
+            "occupancyMaxPotentialBlockSize": occupancy_max_potential_block_size,
+        },
         "compiler": {"CompileException": CompileException},
         "nvtx": {
             "RangePush": RangePush,
