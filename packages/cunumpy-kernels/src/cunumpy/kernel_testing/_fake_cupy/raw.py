@@ -1,0 +1,294 @@
+"""``cupy.RawKernel`` and ``cupy.RawModule`` on the CPU device.
+
+As for CuPy's, the kinds of arguments are up to the caller. But one whose size is not that of the parameter is refused,
+which a GPU would read wrongly in silence, and a kernel that fails does so in its launch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy.cuda._declarations import read_declarations
+from cunumpy.cuda._locks import new_lock
+from cunumpy.cuda._types import as_defines
+from cunumpy.errors import ArgumentError, CompileError, KernelError
+
+from .cuda import CompileException, CUDADriverError, CUDARuntimeError, MemoryPointer, getDeviceProperties
+from .ndarray import ndarray
+
+if TYPE_CHECKING:
+    from cunumpy.kernels._cpu_device.launch import RawFunction
+
+_BACKENDS = ("nvrtc", "nvcc")
+_DEFAULT_SHARED = 49152
+_NUMBERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
+_ATTRIBUTES = {
+    "binary_version": 80,
+    "cache_mode_ca": 0,
+    "const_size_bytes": 0,
+    "local_size_bytes": 0,
+    "max_threads_per_block": 1024,
+    "num_regs": 32,
+    "preferred_shared_memory_carveout": -1,
+    "ptx_version": 80,
+    "shared_size_bytes": 0,
+}
+
+
+class Function:
+    """A compiled kernel, as ``cupy.cuda.Function``."""
+
+    def __init__(self, name: str, run: RawFunction) -> None:
+        self.name, self._run = name, run
+        self.max_dynamic_shared_size_bytes = _DEFAULT_SHARED
+
+    @property
+    def ptr(self) -> int:
+        """A number that stands for it, as its handle does on a GPU."""
+        return id(self)
+
+    def __call__(
+        self,
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        args: Any,
+        shared_mem: int = 0,
+        stream: Any = None,
+        enable_cooperative_groups: bool = False,
+    ) -> None:
+        """Launch it, and wait."""
+        properties = getDeviceProperties(0)
+        for what, sizes, most in (("grid", grid, "maxGridSize"), ("block", block, "maxThreadsDim")):
+            if type(sizes) is not tuple:
+                raise TypeError(f"Argument {what!r} has incorrect type (expected tuple, got {type(sizes).__name__})")
+            if not all(0 < size <= limit for size, limit in zip(sizes, properties[most], strict=False)):
+                raise _invalid(f"{what} {sizes}")
+        if np.prod(block, dtype=np.int64) > properties["maxThreadsPerBlock"]:
+            raise _invalid(f"block {block}")
+        if shared_mem > self.max_dynamic_shared_size_bytes:
+            raise _invalid(f"{shared_mem} bytes of shared memory, max_dynamic_shared_size_bytes is less")
+        sizes = self._run.sizes
+        if len(args) != len(sizes):
+            raise TypeError(f"kernel {self.name!r} has {len(sizes)} parameters, got {len(args)} arguments")
+        packed = [self._packed(index, value, size) for index, (value, size) in enumerate(zip(args, sizes, strict=True))]
+        try:
+            self._run(grid, block, packed, shared_mem)
+        except KernelError as error:
+            raise CUDARuntimeError(719, f"cudaErrorLaunchFailure: unspecified launch failure: {error}") from error
+        except ArgumentError as error:
+            raise _invalid(str(error)) from error
+
+    def _packed(self, index: int, value: Any, size: int) -> Any:
+        """Return an argument as the CPU device takes it: addresses as integers, numbers as bytes."""
+        kind = type(value)
+        if isinstance(value, ndarray):
+            value = value._buffer.__array_interface__["data"][0]
+        elif isinstance(value, MemoryPointer):
+            value = value.ptr
+        elif value is None:
+            value = 0
+        elif kind in _NUMBERS or kind is np.void:
+            pass
+        elif isinstance(value, int):
+            # CuPy passes 8 bytes, of which a GPU reads the first ones.
+            whole = np.int64(value)
+            value = np.int32(value) if size == 4 and -(2**31) <= value < 2**31 else whole
+        elif isinstance(value, float):
+            value = np.float64(value)
+        elif isinstance(value, complex):
+            value = np.complex128(value)
+        elif not (kind is np.ndarray and value.size == 1):
+            raise TypeError(f"Unsupported type {kind}")
+        given = 8 if type(value) is int else value.nbytes
+        if given != size:
+            raise TypeError(
+                f"kernel {self.name!r}: parameter {index} has {size} bytes, got {kind.__name__} of {given}; a GPU "
+                "would read other bytes, pass a NumPy scalar of the parameter's type"
+            )
+        return value
+
+
+def _invalid(what: str) -> CUDADriverError:
+    return CUDADriverError(1, f"CUDA_ERROR_INVALID_VALUE: invalid argument ({what})")
+
+
+class RawModule:
+    """``cupy.RawModule``: kernels of one source."""
+
+    def __init__(
+        self,
+        code: str | None = None,
+        *,
+        path: str | None = None,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        name_expressions: Any = None,
+        jitify: bool = False,
+    ) -> None:
+        if (code is None) == (path is None):
+            raise TypeError("Exactly one of `code` and `path` keyword arguments must be given.")
+        if path is not None:
+            raise NotImplementedError(
+                f"RawModule(path={path!r}): the stand-in of cunumpy.kernel_testing has no machine code of GPUs; pass "
+                "the source by code=, or test this on a GPU"
+            )
+        self.code = _checked(code, options, backend, translate_cucomplex, jitify)
+        self.file_path: str | None = None
+        self.options, self.backend = options, backend
+        self.enable_cooperative_groups = enable_cooperative_groups
+        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        self._functions: dict[str, RawKernel] = {}
+        self._lock = new_lock()
+
+    def compile(self, log_stream: Any = None) -> None:
+        """Compile, unless that was done."""
+        names = _kernels(self.code, self.options) if self.name_expressions is None else self.name_expressions
+        for name in names:
+            self.get_function(name).compile(log_stream)
+
+    def get_function(self, name: str) -> RawKernel:
+        """Return a kernel: by its name, or one of ``name_expressions``."""
+        if name not in (self.name_expressions or ()):
+            _check_there(self.code, name, self.options)
+        with self._lock:
+            if name not in self._functions:
+                kernel = RawKernel(
+                    self.code,
+                    name,
+                    self.options,
+                    self.backend,
+                    enable_cooperative_groups=self.enable_cooperative_groups,
+                )
+                kernel._is_plain = False
+                self._functions[name] = kernel
+            return self._functions[name]
+
+    def get_global(self, name: str) -> Any:
+        """Return the address of a global variable."""
+        raise NotImplementedError(
+            f"RawModule.get_global({name!r}): the stand-in of cunumpy.kernel_testing has no addresses of global "
+            "variables; pass an array to the kernel, or test this on a GPU"
+        )
+
+
+class RawKernel:
+    """``cupy.RawKernel``: a kernel of a source, compiled when it is first needed."""
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        *,
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        jitify: bool = False,
+    ) -> None:
+        self.code = _checked(code, options, backend, translate_cucomplex, jitify)
+        self.name = name.decode("utf-8") if isinstance(name, bytes) else name
+        self.file_path: str | None = None
+        self.options, self.backend = options, backend
+        self.enable_cooperative_groups = enable_cooperative_groups
+        self._is_plain = True
+        self._function: Function | None = None
+        self._lock = new_lock()
+
+    def compile(self, log_stream: Any = None) -> None:
+        """Compile, unless that was done."""
+        self.kernel  # noqa: B018 - it compiles
+
+    @property
+    def kernel(self) -> Function:
+        """The compiled kernel."""
+        if self._function is None:
+            with self._lock:
+                if self._function is None:
+                    if self._is_plain:
+                        _check_there(self.code, self.name, self.options)
+                    self._function = Function(self.name, _compiled(self.code, self.name, self.options))
+        return self._function
+
+    def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], args: Any, **kwargs: Any) -> None:
+        """Launch it."""
+        self.kernel(grid, block, args, **kwargs)
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """What the compiler says; on the stand-in that of some small kernel."""
+        return {**_ATTRIBUTES, "max_dynamic_shared_size_bytes": self.max_dynamic_shared_size_bytes}
+
+    @property
+    def max_dynamic_shared_size_bytes(self) -> int:
+        """The most dynamic shared memory of a launch. Can be set."""
+        return self.kernel.max_dynamic_shared_size_bytes
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, size: int) -> None:
+        if not 0 <= size <= getDeviceProperties(0)["sharedMemPerBlockOptin"]:
+            raise _invalid(f"{size} bytes of dynamic shared memory")
+        self.kernel.max_dynamic_shared_size_bytes = size
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _ATTRIBUTES:
+            return self.attributes[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+for _kind in (RawKernel, RawModule):
+    _kind.__module__ = "cupy"
+
+
+def _checked(code: Any, options: Any, backend: Any, translate_cucomplex: Any, jitify: Any) -> str:
+    """Return the source; raise for what CuPy refuses, and for what the stand-in can't do."""
+    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+        raise TypeError(f"options must be a tuple of str, got {options!r}")
+    if type(options) is not tuple:  # CuPy's table of compiled modules needs to hash them
+        raise TypeError(f"unhashable type: {type(options).__name__!r}")
+    if backend not in _BACKENDS:
+        raise ValueError(f'Unknown backend {backend}. Must be either "nvrtc" or "nvcc".')
+    refused = {"backend='nvcc'": backend == "nvcc", "translate_cucomplex": translate_cucomplex, "jitify": jitify}
+    for what, asked in refused.items():
+        if asked:
+            raise NotImplementedError(
+                f"{what}: the stand-in of cunumpy.kernel_testing compiles like NVRTC, by the C++ compiler of this "
+                "machine; leave it out, or test this on a GPU"
+            )
+    return code.decode("utf-8") if isinstance(code, bytes) else str(code)
+
+
+def _compiled(code: str, name: str, options: tuple[str, ...]) -> RawFunction:
+    from cunumpy.kernels._cpu_device.launch import RawFunction
+
+    try:
+        return RawFunction(code, name, options)
+    except CompileError as error:
+        # As NVRTC writes it, with what the C++ compiler says.
+        log = "\n".join(
+            f"{one.file}({one.line}): {one.severity}: {one.text}\n{one.context}\n" for one in error.messages
+        )
+        raise CompileException(log or str(error), code, name, options) from error
+
+
+def _kernels(code: str, options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the kernels that compiled code has under their own names: no templates, and ``extern "C"``."""
+    from cunumpy.kernels._cuda_kernel import _defines
+
+    found = read_declarations(code, as_defines(_defines(options), "RawModule")).kernels
+    plain = dict.fromkeys(kernel.name for kernel in found if kernel.template is None)
+    return tuple(plain) if 'extern "C"' in code else ()
+
+
+def _check_there(code: str, name: str, options: tuple[str, ...]) -> None:
+    """Raise where compiled code has nothing of a name; what included files define is not known here."""
+    plain = "<" not in name and "::" not in name
+    if not plain or ("#include" not in code and name not in _kernels(code, options)):
+        raise _not_found(name)
+
+
+def _not_found(name: str) -> CUDADriverError:
+    return CUDADriverError(500, f"CUDA_ERROR_NOT_FOUND: named symbol not found ({name!r})")
