@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cunumpy.kernels._cpu_device.analysis import FIBERS, GRID_STRIDE, LOOPS, MERGED_LOOPS, SPLIT_LOOPS, analyse
+from cunumpy.kernels._cpu_device.build import global_variables
 
 KERNEL = 'extern "C" __global__ void k(double* x, int n) {{ {} }}'
 
@@ -139,3 +140,19 @@ def test_what_cannot_be_followed_waits(source):
 def test_the_mode_follows_from_how_indices_are_used(body, expected):
     body = body.replace("PLACE", "blockIdx.x * blockDim.x + threadIdx.x")
     assert mode(KERNEL.format(body)) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("__device__ int a; __constant__ double t[3]; __managed__ float m = 1;", ["a", "t", "m"]),
+        ("__device__ float w[2][2] = {{1, 2}, {3, 4}}; __device__ unsigned int x{3}, *y;", ["w", "x"]),
+        ("__device__ __align__(16) float v[2]; alignas(8) __device__ char c;", ["v", "c"]),
+        ('extern "C" { __device__ int inside; void f() { int x; } } __device__ int after;', ["inside", "after"]),
+        ("namespace n { __device__ int hidden; } struct S { int q; };", []),
+        ('__device__ int f(int x) { return "{"[x]; } __device__ void g(); __device__ S shown;', ["shown"]),
+        ("__global__ void k() { __shared__ int s[3]; }", []),
+    ],
+)
+def test_global_variables(source, names):
+    assert global_variables(f'# 1 "k.cu"\n{source}\n') == names

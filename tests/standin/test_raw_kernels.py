@@ -153,3 +153,64 @@ def test_a_source_that_does_not_compile():
     assert "2   x[0] = unknown;" in text.getvalue()
     assert "Options: -DA=1" in text.getvalue()
     assert caught.value.get_message() == str(caught.value)
+
+
+# --- global variables -------------------------------------------------------------------------------------------------
+
+COUNTERS = r"""
+struct Setup { double scale; int shift; };
+__constant__ Setup setup = {2.0, 1};
+__constant__ double table[3];
+__device__ unsigned long long counter;
+__device__ __align__(16) float weights[2][2] = {{1, 2}, {3, 4}};
+__device__ double helper(double x) { return setup.scale * x + setup.shift; }
+namespace hidden { __device__ int inner = 5; }
+
+extern "C" __global__ void count(int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&counter, 1ull);
+}
+extern "C" __global__ void read(unsigned long long* out) { *out = counter; }
+extern "C" __global__ void apply(double* x) {
+    x[threadIdx.x] = helper(x[threadIdx.x]) + table[threadIdx.x] + weights[1][0] + hidden::inner;
+}
+template <class T> __global__ void add(T amount) { counter += amount; }
+"""
+
+
+def device(array):
+    return cupy.asarray(np.asarray(array))
+
+
+def test_kernels_of_a_module_share_their_global_variables():
+    module = cupy.RawModule(code=COUNTERS, name_expressions=["add<int>", "add<short>"])
+    out = cupy.zeros(1, dtype=np.uint64)
+    module.get_function("count")((4,), (128,), (500,))
+    module.get_function("add<int>")((1,), (1,), (np.int32(3),))
+    module.get_function("add<short>")((1,), (1,), (np.int16(4),))
+    module.get_function("read")((1,), (1,), (out,))
+    assert int(out[0]) == 507
+    # Another module, and a kernel alone, have their own.
+    for other in (cupy.RawModule(code=COUNTERS).get_function("read"), cupy.RawKernel(COUNTERS, "read")):
+        other((1,), (1,), (out,))
+        assert int(out[0]) == 0
+
+
+def test_addresses_of_global_variables():
+    module = cupy.RawModule(code=COUNTERS)
+    table = cupy.ndarray((3,), np.float64, module.get_global("table"))
+    table[...] = device([10.0, 20.0, 30.0])
+    setup = module.get_global("setup")
+    setup.copy_from_host(np.array([3.0]).ctypes.data, 8)
+    x = device([0.0, 1.0, 2.0])
+    module.get_function("apply")((1,), (3,), (x,))
+    np.testing.assert_array_equal(host_buffer(x), [1 + 10 + 8, 4 + 20 + 8, 7 + 30 + 8])
+    counter = cupy.ndarray((1,), np.uint64, module.get_global("counter"))
+    counter[...] = 41
+    module.get_function("count")((1,), (1,), (1,))
+    assert int(counter[0]) == 42
+    assert module.get_global("weights").mem.size == 16
+    with pytest.raises(RuntimeError, match="CUDA_ERROR_NOT_FOUND"):
+        module.get_global("missing")
+    with pytest.raises(RuntimeError, match="CUDA_ERROR_NOT_FOUND"):
+        cupy.RawModule(code="int x;").get_global("x")

@@ -15,7 +15,7 @@ from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._types import as_defines
 from cunumpy.errors import ArgumentError, CompileError, KernelError
 
-from .cuda import CompileException, CUDADriverError, CUDARuntimeError, MemoryPointer, getDeviceProperties
+from .cuda import CompileException, CUDADriverError, CUDARuntimeError, MemoryPointer, UnownedMemory, getDeviceProperties
 from .ndarray import ndarray
 
 if TYPE_CHECKING:
@@ -142,13 +142,16 @@ class RawModule:
         self.enable_cooperative_groups = enable_cooperative_groups
         self.name_expressions = None if name_expressions is None else tuple(name_expressions)
         self._functions: dict[str, RawKernel] = {}
+        self._opened: dict[bool, Any] = {}
         self._lock = new_lock()
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile, unless that was done."""
-        names = _kernels(self.code, self.options) if self.name_expressions is None else self.name_expressions
-        for name in names:
+        for name in self._names():
             self.get_function(name).compile(log_stream)
+
+    def _names(self) -> tuple[str, ...]:
+        return (*dict.fromkeys((*_kernels(self.code, self.options), *(self.name_expressions or ()))),)
 
     def get_function(self, name: str) -> RawKernel:
         """Return a kernel: by its name, or one of ``name_expressions``."""
@@ -163,16 +166,18 @@ class RawModule:
                     self.backend,
                     enable_cooperative_groups=self.enable_cooperative_groups,
                 )
-                kernel._is_plain = False
+                kernel._module = self
                 self._functions[name] = kernel
             return self._functions[name]
 
-    def get_global(self, name: str) -> Any:
-        """Return the address of a global variable."""
-        raise NotImplementedError(
-            f"RawModule.get_global({name!r}): the stand-in of cunumpy.kernel_testing has no addresses of global "
-            "variables; pass an array to the kernel, or test this on a GPU"
-        )
+    def get_global(self, name: str) -> MemoryPointer:
+        """Return the address of a global variable, which lives as long as the module."""
+        names = self._names()
+        run = self.get_function(names[0]).kernel._run if names else None
+        if run is None or name not in run.variables:
+            raise _not_found(name)
+        address, size = run.variable(name)
+        return MemoryPointer(UnownedMemory(address, size, run), 0)
 
 
 class RawKernel:
@@ -194,7 +199,7 @@ class RawKernel:
         self.file_path: str | None = None
         self.options, self.backend = options, backend
         self.enable_cooperative_groups = enable_cooperative_groups
-        self._is_plain = True
+        self._module: RawModule | None = None
         self._function: Function | None = None
         self._lock = new_lock()
 
@@ -208,9 +213,13 @@ class RawKernel:
         if self._function is None:
             with self._lock:
                 if self._function is None:
-                    if self._is_plain:
+                    module = self._module
+                    if module is None:
                         _check_there(self.code, self.name, self.options)
-                    self._function = Function(self.name, _compiled(self.code, self.name, self.options))
+                    kernels = () if module is None or self.name not in module._names() else module._names()
+                    opened = module._opened if module is not None and kernels else {}
+                    run = _compiled(self.code, self.name, self.options, kernels, opened)
+                    self._function = Function(self.name, run)
         return self._function
 
     def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], args: Any, **kwargs: Any) -> None:
@@ -261,11 +270,13 @@ def _checked(code: Any, options: Any, backend: Any, translate_cucomplex: Any, ji
     return code.decode("utf-8") if isinstance(code, bytes) else str(code)
 
 
-def _compiled(code: str, name: str, options: tuple[str, ...]) -> RawFunction:
+def _compiled(
+    code: str, name: str, options: tuple[str, ...], kernels: tuple[str, ...], opened: dict[bool, Any]
+) -> RawFunction:
     from cunumpy.kernels._cpu_device.launch import RawFunction
 
     try:
-        return RawFunction(code, name, options)
+        return RawFunction(code, name, options, kernels, opened)
     except CompileError as error:
         # As NVRTC writes it, with what the C++ compiler says.
         log = "\n".join(

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import json
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -24,6 +25,7 @@ from cunumpy.kernels._cpu_device.analysis import (
     SPLIT_LOOPS,
     Analysis,
     analyse,
+    own_text,
 )
 from cunumpy.kernels._cpu_device.compiler import (
     INCLUDE_DIR,
@@ -66,6 +68,8 @@ class Program(NamedTuple):
         A hash of the headers that it includes.
     owner : str
         For error messages.
+    kernels : tuple of str
+        All kernels of the library, which share its global variables; none for this kernel alone.
     wide : bool
         For grids so large that a place along x needs more than 31 bits.
     debug : bool
@@ -79,13 +83,14 @@ class Program(NamedTuple):
     source_dir: Path | None
     headers: str
     owner: str
+    kernels: tuple[str, ...] = ()
     wide: bool = False
     debug: bool = False
 
     @property
-    def name(self) -> str:
-        """The kernel's name, without namespaces and template arguments."""
-        return self.expression.partition("<")[0].rpartition("::")[2].strip()
+    def built(self) -> tuple[str, ...]:
+        """The kernels of the library."""
+        return self.kernels or (self.expression,)
 
     def flags(self) -> list[str]:
         """Return what the compiler is given, but for what makes code fast."""
@@ -97,10 +102,15 @@ class Program(NamedTuple):
     def key(self, compiler: Compiler) -> str:
         """Return the key of the build: a hash over everything that it depends on."""
         parts = [
-            *(self.source, self.filename, self.expression, self.flags(), self.headers, self.wide, self.debug),
+            *(self.source, self.filename, self.built, self.flags(), self.headers, self.wide, self.debug),
             *(_own_digest(), compiler.identity, optimisation_flags(compiler), cpu_features()),
         ]
-        return f"cpu-{self.name}-{build_hash(parts)}"
+        return f"cpu-{_plain_name(self.built[0])}-{build_hash(parts)}"
+
+
+def _plain_name(expression: str) -> str:
+    """Return a kernel's name, without namespaces and template arguments."""
+    return expression.partition("<")[0].rpartition("::")[2].strip()
 
 
 class Library:
@@ -111,6 +121,8 @@ class Library:
     program : Program
     parameters : sequence of CudaParameter or None
         Those of its declaration; None if they are not known.
+    opened : dict, optional
+        What is loaded for the kernels of one module, which share their global variables, by `Program.wide`.
 
     Attributes
     ----------
@@ -118,6 +130,8 @@ class Library:
         How it is run, and why; see `Analysis`.
     sizes : tuple of int
         The bytes of each parameter.
+    variables : list of str
+        Global variables, of a module.
     function : Function
         What launches it; see `launcher`.
 
@@ -129,24 +143,38 @@ class Library:
         There is no compiler.
     """
 
-    def __init__(self, program: Program, parameters: Sequence[CudaParameter] | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        parameters: Sequence[CudaParameter] | None,
+        opened: dict[bool, ctypes.CDLL] | None = None,
+    ) -> None:
         compiler, cache = find_compiler(), build_cache()
         key = program.key(compiler)
         folder = cache.get(key, lambda staging: _build(program, compiler, staging))
-        try:
-            self._library = ctypes.CDLL(str(folder / _LIBRARY))
-        except OSError:  # of another system, perhaps
-            cache.discard(key)
-            folder = cache.get(key, lambda staging: _build(program, compiler, staging))
+        kernels, self.variables = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
+        number = program.built.index(program.expression)
+        self.mode, self.reason = kernels[number]
+        library = None if opened is None else opened.get(program.wide)
+        if library is None:
             try:
-                self._library = ctypes.CDLL(str(folder / _LIBRARY))
-            except OSError as error:
-                raise KernelError(
-                    f"{program.owner}: what was compiled for the CPU can't be loaded: {error}."
-                ) from error
-        self.mode, self.reason = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
+                library = _opened(folder / _LIBRARY, own=opened is not None and bool(self.variables))
+            except OSError:  # of another system, perhaps
+                cache.discard(key)
+                folder = cache.get(key, lambda staging: _build(program, compiler, staging))
+                try:
+                    library = ctypes.CDLL(str(folder / _LIBRARY))
+                except OSError as error:
+                    raise KernelError(
+                        f"{program.owner}: what was compiled for the CPU can't be loaded: {error}."
+                    ) from error
+            if opened is not None:
+                opened[program.wide] = library
+        self._library = library
+        which = number or ""
+        parameters_of = self._library[f"cunumpy_cpu_parameters{which}"]
         sizes = (ctypes.c_uint * 4096)()
-        self.sizes = tuple(sizes[: self._library.cunumpy_cpu_parameters(sizes)])
+        self.sizes = tuple(sizes[: parameters_of(sizes)])
         if parameters is None:
             described = tuple(map(describe_unknown, self.sizes))
         else:
@@ -157,8 +185,27 @@ class Library:
                     f"{program.owner}: the compiled kernel has parameters of {self.sizes} bytes, its declaration was "
                     f"read as {read}; report it with the kernel's source."
                 )
-        entry = ctypes.cast(self._library.cunumpy_cpu_run, ctypes.c_void_p).value or 0
+        entry = ctypes.cast(self._library[f"cunumpy_cpu_run{which}"], ctypes.c_void_p).value or 0
         self.function = make_function(entry, described, cache)
+
+    def variable(self, name: str) -> tuple[int, int]:
+        """Return address and bytes of one of `variables`."""
+        find, size = self._library[f"cunumpy_cpu_global_{name}"], ctypes.c_ulonglong()
+        find.restype = ctypes.c_void_p
+        return find(ctypes.byref(size)), size.value
+
+
+def _opened(path: Path, *, own: bool) -> ctypes.CDLL:
+    """Load a library; with `own`, once more if it is loaded already, with global variables of its own."""
+    if own:
+        handle, copy = tempfile.mkstemp(suffix=".so")
+        os.close(handle)
+        try:
+            shutil.copyfile(path, copy)
+            return ctypes.CDLL(copy)
+        finally:
+            os.unlink(copy)
+    return ctypes.CDLL(str(path))
 
 
 def program_of(kernel: CudaKernel, *, wide: bool, debug: bool) -> Program:
@@ -171,8 +218,8 @@ def program_of(kernel: CudaKernel, *, wide: bool, debug: bool) -> Program:
         kernel.source_dir,
         kernel._headers.digest(),
         kernel._owner,
-        wide,
-        debug,
+        wide=wide,
+        debug=debug,
     )
 
 
@@ -185,25 +232,66 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
         compiler, ["-E", "-w", "-x", "c++", *flags, *PREDEFINED, "-"], text, program.owner, folder
     )
     aligned = has_aligned_shared(preprocessed)
-    analysis = analyse(preprocessed, program.name, [str(INCLUDE_DIR)])
-    if (program.wide or program.debug) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
-        analysis.mode = LOOPS
+    kernels = [(one, analyse(preprocessed, _plain_name(one), [str(INCLUDE_DIR)])) for one in program.built]
+    variables = global_variables(preprocessed) if program.kernels else []
+    analyses = [analysis for _, analysis in kernels]
+    for analysis in analyses:
+        if (program.wide or program.debug) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
+            analysis.mode = LOOPS
     try:
-        _compile(program, compiler, flags, aligned, analysis, folder)
+        _compile(program, compiler, (flags, aligned), kernels, variables, folder)
     except CompileError:
-        simpler = {GRID_STRIDE: MERGED_LOOPS, SPLIT_LOOPS: FIBERS}.get(analysis.mode)
-        if simpler is None:
+        simpler = {GRID_STRIDE: MERGED_LOOPS, SPLIT_LOOPS: FIBERS}
+        if not variables and all(analysis.mode not in simpler for analysis in analyses):
             raise
-        analysis.mode = simpler  # it changes what must not change, or is wrong anyway
-        _compile(program, compiler, flags, aligned, analysis, folder)
-    (folder / _NOTES).write_text(json.dumps([analysis.mode, analysis.reason]), encoding="utf-8")
+        for analysis in analyses:  # one changes what must not change, or the source is wrong anyway
+            analysis.mode = simpler.get(analysis.mode, analysis.mode)
+        try:
+            _compile(program, compiler, (flags, aligned), kernels, variables, folder)
+        except CompileError:
+            if not variables:
+                raise
+            variables = []  # one of them is not where it was thought to be
+            _compile(program, compiler, (flags, aligned), kernels, variables, folder)
+    notes = [[[analysis.mode, analysis.reason] for analysis in analyses], variables]
+    (folder / _NOTES).write_text(json.dumps(notes), encoding="utf-8")
+
+
+_VARIABLE = re.compile(
+    r"\b__(?:device|constant|managed)__\b(?:\b(?:__align__|alignas)\s*\([^()]*\)|[^;{}()=])*?\b(\w+)\s*"
+    r"(?:\[[^;{}()=]*\]\s*)*(?:=|;|\{)"
+)
+_PLACES = re.compile(
+    r'(?P<linkage>\bextern\s*"C"\s*)?(?P<open>\{)|(?P<close>\})|\b__(?:device|constant|managed)__\b|"(?:\\.|[^"\\\n])*"'
+)
+
+
+def global_variables(preprocessed: str) -> list[str]:
+    """Return the names of the variables in device memory that a source defines outside of namespaces."""
+    text = own_text(preprocessed, [str(INCLUDE_DIR)])
+    found: dict[str, None] = {}
+    scopes: list[bool] = []  # of each open brace, whether it belongs to extern "C"
+    for match in _PLACES.finditer(text):
+        if match["open"]:
+            scopes.append(match["linkage"] is not None)
+        elif match["close"]:
+            del scopes[-1:]
+        elif all(scopes) and (variable := _VARIABLE.match(text, match.start())) is not None:
+            found[variable[1]] = None
+    return list(found)
 
 
 def _compile(
-    program: Program, compiler: Compiler, flags: list[str], aligned: bool, analysis: Analysis, folder: Path
+    program: Program,
+    compiler: Compiler,
+    flags_and_aligned: tuple[list[str], bool],
+    kernels: list[tuple[str, Analysis]],
+    variables: list[str],
+    folder: Path,
 ) -> None:
-    flags, directives = as_directives(flags)
-    unit = translation_unit(program.source, program.filename, program.expression, analysis, directives)
+    given, aligned = flags_and_aligned
+    flags, directives = as_directives(given)
+    unit = translation_unit(program.source, program.filename, kernels, directives, variables)
     (folder / _UNIT).write_text(unit, encoding="utf-8")
     ours = ["-DCUNUMPY_CPU_ALIGNAS"] if aligned else []
     wide = ["-DCUNUMPY_CPU_WIDE"] if program.wide else []

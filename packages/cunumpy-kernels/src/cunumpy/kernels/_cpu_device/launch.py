@@ -147,6 +147,10 @@ class RawFunction:
         The kernel, with namespaces and template arguments.
     options : tuple of str, optional
         Of CUDA's compiler.
+    kernels : tuple of str, optional
+        All kernels of its module, by default it alone.
+    opened : dict, optional
+        What is loaded for them, which they share; see `Library`.
 
     Attributes
     ----------
@@ -154,19 +158,42 @@ class RawFunction:
         The bytes of each parameter.
     """
 
-    def __init__(self, source: str, expression: str, options: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        source: str,
+        expression: str,
+        options: tuple[str, ...] = (),
+        kernels: tuple[str, ...] = (),
+        opened: dict[bool, Any] | None = None,
+    ) -> None:
         self._owner = f"kernel {expression!r}"
         folders = [Path(option[2:].strip()) for option in options if option.startswith("-I") and option[2:]]
         headers = HeaderHash(source, folders, None).digest()
-        name = expression.partition("<")[0]
-        self._program = Program(source, f"{name}.cu", expression, options, None, headers, self._owner)
+        kernels = kernels or (expression,)
+        name = kernels[0].partition("<")[0]
+        self._program = Program(source, f"{name}.cu", expression, options, None, headers, self._owner, kernels)
+        self._opened: dict[bool, Any] = {} if opened is None else opened
         self._libraries: dict[bool, Library] = {}
         self.sizes = self._library(False).sizes
 
     def _library(self, wide: bool) -> Library:
         if wide not in self._libraries:
-            self._libraries[wide] = Library(self._program._replace(wide=wide), None)
+            if wide and self._library(False).variables:
+                raise ArgumentError(
+                    f"{self._owner}: on the CPU grids of more than 2**31 threads have no global variables "
+                    f"({', '.join(self._library(False).variables)}); take a smaller grid."
+                )
+            self._libraries[wide] = Library(self._program._replace(wide=wide), None, self._opened)
         return self._libraries[wide]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The global variables of the module."""
+        return tuple(self._library(False).variables)
+
+    def variable(self, name: str) -> tuple[int, int]:
+        """Return address and bytes of one of `variables`."""
+        return self._library(False).variable(name)
 
     def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], packed: list[Any], shared_mem: int = 0) -> None:
         """Run the kernel, and return when it has ended.

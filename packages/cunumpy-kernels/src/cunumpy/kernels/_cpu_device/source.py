@@ -34,22 +34,26 @@ def has_aligned_shared(preprocessed: str) -> bool:
 
 
 def translation_unit(
-    source: str, filename: str, expression: str, analysis: Analysis, directives: Sequence[str] = ()
+    source: str,
+    filename: str,
+    kernels: Sequence[tuple[str, Analysis]],
+    directives: Sequence[str] = (),
+    variables: Sequence[str] = (),
 ) -> str:
-    """Return the C++ source of a kernel's library.
+    """Return the C++ source of a library of kernels.
 
     Parameters
     ----------
     source : str
-        Of the kernel.
+        Of the kernels.
     filename : str
         What the compiler calls it in messages.
-    expression : str
-        The kernel, with namespaces and template arguments.
-    analysis : Analysis
-        How it is run.
+    kernels : sequence of (str, Analysis)
+        The kernels, with namespaces and template arguments, and how each is run.
     directives : sequence of str
         Of the preprocessor, before the source.
+    variables : sequence of str
+        Global variables whose addresses can be asked for.
 
     Returns
     -------
@@ -62,20 +66,26 @@ def translation_unit(
         user_text(source, filename),
         f'#line 1 "{GENERATED}"',
     ]
-    if analysis.shared_arrays:
-        parts.append(_shared_memory(analysis.shared_arrays))
-    functions = f"&{expression}"
-    arguments = expression[expression.index("<") :] if "<" in expression else ""
-    if analysis.mode == SPLIT_LOOPS and analysis.split is not None:
-        parts.append(analysis.split.text)
-        functions += f", &{analysis.split.name}{arguments}"
-    if analysis.mode == GRID_STRIDE and analysis.grid_stride is not None:
-        loop = analysis.grid_stride
-        parts.append(loop.text)
-        functions += f", &{loop.step}{arguments}, &{loop.active}{arguments}"
-    parts.append(f"typedef cunumpy_cpu::{_RUNNERS[analysis.mode]}<{functions}> cunumpy_cpu_runner;")
-    parts.append("CUNUMPY_CPU_ENTRY\n")
-    return "\n".join(parts)
+    shared_arrays = dict.fromkeys(name for _, analysis in kernels for name in analysis.shared_arrays)
+    if shared_arrays:
+        parts.append(_shared_memory(list(shared_arrays)))
+    generated: dict[str, None] = {}  # once for all instances of a template
+    entries: list[str] = []
+    for number, (expression, analysis) in enumerate(kernels):
+        functions = f"&{expression}"
+        arguments = expression[expression.index("<") :] if "<" in expression else ""
+        if analysis.mode == SPLIT_LOOPS and analysis.split is not None:
+            generated[analysis.split.text] = None
+            functions += f", &{analysis.split.name}{arguments}"
+        if analysis.mode == GRID_STRIDE and analysis.grid_stride is not None:
+            loop = analysis.grid_stride
+            generated[loop.text] = None
+            functions += f", &{loop.step}{arguments}, &{loop.active}{arguments}"
+        which = number or ""
+        entries.append(f"typedef cunumpy_cpu::{_RUNNERS[analysis.mode]}<{functions}> cunumpy_cpu_runner{which};")
+        entries.append(f"CUNUMPY_CPU_ENTRY({which})")
+    entries += [f"CUNUMPY_CPU_GLOBAL({name})" for name in variables]
+    return "\n".join([*parts, *generated, *entries, ""])
 
 
 def user_text(source: str, filename: str) -> str:

@@ -34,13 +34,22 @@ static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned lon
 
 }  // namespace cunumpy_cpu
 
-// Stands after a kernel's text, which may have defined any macro, and a definition of the type cunumpy_cpu_runner.
-#define CUNUMPY_CPU_ENTRY                                                                                             \
-    CUNUMPY_CPU_EXPORT int cunumpy_cpu_run(cunumpy_cpu_launch* cunumpy_cpu_1, void** cunumpy_cpu_2,                   \
-                                           unsigned long long cunumpy_cpu_3, unsigned long long cunumpy_cpu_4) {      \
-        return cunumpy_cpu::run_blocks<cunumpy_cpu_runner>(cunumpy_cpu_1, cunumpy_cpu_2, cunumpy_cpu_3,               \
-                                                           cunumpy_cpu_4);                                            \
+// Stands after a kernel's text, which may have defined any macro, and a definition of the type cunumpy_cpu_runner. The
+// number tells the kernels of a source apart; the first has none.
+#define CUNUMPY_CPU_ENTRY(number)                                                                                      \
+    CUNUMPY_CPU_EXPORT int cunumpy_cpu_run##number(cunumpy_cpu_launch* cunumpy_cpu_1, void** cunumpy_cpu_2,           \
+                                                   unsigned long long cunumpy_cpu_3,                                  \
+                                                   unsigned long long cunumpy_cpu_4) {                                \
+        return cunumpy_cpu::run_blocks<cunumpy_cpu_runner##number>(cunumpy_cpu_1, cunumpy_cpu_2, cunumpy_cpu_3,       \
+                                                                   cunumpy_cpu_4);                                    \
     }                                                                                                                 \
-    CUNUMPY_CPU_EXPORT unsigned int cunumpy_cpu_parameters(unsigned int* cunumpy_cpu_1) {                             \
-        return cunumpy_cpu_runner::parameters(cunumpy_cpu_1);                                                         \
+    CUNUMPY_CPU_EXPORT unsigned int cunumpy_cpu_parameters##number(unsigned int* cunumpy_cpu_1) {                     \
+        return cunumpy_cpu_runner##number::parameters(cunumpy_cpu_1);                                                 \
+    }
+
+// The address of a variable of the kernel's text, and its bytes.
+#define CUNUMPY_CPU_GLOBAL(name)                                                                                       \
+    CUNUMPY_CPU_EXPORT void* cunumpy_cpu_global_##name(unsigned long long* cunumpy_cpu_1) {                           \
+        *cunumpy_cpu_1 = sizeof(name);                                                                                \
+        return (void*)&name;                                                                                          \
     }
