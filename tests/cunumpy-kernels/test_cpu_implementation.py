@@ -206,6 +206,21 @@ def test_structs_and_argument_objects():
     assert list(step.x) == [4, 4, 4, 4, 4]  # a block has 128 threads
 
 
+@pytest.mark.parametrize("dispatch", ["backend", "arrays"])
+def test_argument_objects_with_numpy_arrays_are_on_the_host(dispatch):
+    class Two:
+        def __init__(self, x: Any, y: Any) -> None:
+            self.x, self.y = x, y
+
+        def __cuda_args__(self) -> tuple[Any, ...]:
+            return (self.x, self.y)
+
+    kernel, y = Kernel(None, cuda(), dispatch=dispatch), np.zeros(3)
+    kernel(2.0, Two(np.ones(3), y), 3)
+    kernel(2.0, Two(np.ones(3), y), n=2)
+    assert list(y) == [4, 4, 2]
+
+
 def test_it_pickles_and_a_loader_too():
     kernel = pickle.loads(pickle.dumps(Kernel(None, cuda())))
     np.testing.assert_array_equal(computed(kernel), EXPECTED)

@@ -29,6 +29,7 @@ from cunumpy.kernels._cpu_implementation import CpuImplementation, CpuLoader, bo
 from cunumpy.kernels._cuda_kernel import CudaKernel
 from cunumpy.kernels._folder import KernelFolder, check_cuda_options, is_compiled
 from cunumpy.kernels._host_implementations import HostImplementations
+from cunumpy.kernels._launch_shape import arrays_in
 from cunumpy.kernels._pickling import attribute, refuse_unimportable
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
 from cunumpy.kernels._settings import DEVICE, HOST, HOST_IMPLEMENTATIONS
@@ -74,7 +75,7 @@ class Kernel:
         What decides where a call runs. ``"backend"``: the active backend; device arrays that reach the host kernel
         while NumPy is active are copied there and back, which is recorded as ``fallback`` and warned of once.
         ``"arrays"``: the arguments, whatever backend is active; the device, if any of them is a device array or an
-        object with ``__cuda_args__``, else the host function without any conversion.
+        object with ``__cuda_args__`` that does not hold NumPy arrays, else the host function without any conversion.
     test_args : str, optional
         Dotted name of the module with arguments for tests; it is imported when `test_args` is read.
 
@@ -775,7 +776,10 @@ def _is_for_device(value: Any) -> bool:
     kind = type(value)
     if kind in _conversion.HOST_TYPES:
         return False
-    return callable(getattr(kind, "__cuda_args__", None)) or is_device(value)
+    if callable(getattr(kind, "__cuda_args__", None)):
+        arrays = list(arrays_in(value, 0))
+        return not arrays or not all(isinstance(array, _ndarray) for array in arrays)
+    return is_device(value)
 
 
 # --- parameters of host kernels ---------------------------------------------------------------------------------------
