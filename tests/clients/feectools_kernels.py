@@ -2,6 +2,7 @@
 
 import importlib
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import cunumpy as xp
 from cunumpy.cuda import check_cuda
+from cunumpy.kernel_testing import assert_kernels_agree, emulate_cuda_kernel
 from cunumpy.kernels import CudaKernel, Kernel, KernelCatalog, PyccelCache
 
 PACKAGE = "feectools.linalg.kernels"
@@ -85,3 +87,30 @@ def test_modules_that_the_client_compiled_are_what_runs(catalog):
         assert kernel.host_parameters() == [one.name for one in kernel.cuda_kernel.signature]
         if compiled:
             assert kernel.selected() == "pyccel"
+
+
+def test_every_cuda_kernel_agrees_with_its_host_kernel_on_the_cpu_device():
+    cases = importlib.import_module("feectools.linalg.tests.cuda_parity_cases").PARITY_CASES
+    assert set(cases) == set(NAMES)
+    for name, spec in cases.items():
+        for case in spec.cases:
+            assert_kernels_agree(
+                declared(name),
+                lambda backend, seed, spec=spec, case=case: spec.build(case),
+                n_threads=spec.n_threads,
+                rtol=spec.rtol,
+                atol=spec.atol,
+                emulate=True,
+            )
+
+
+@pytest.mark.skipif(version("feectools") == "0.9.0", reason="that release has no kernel with warp shuffles")
+def test_kernels_with_warp_shuffles_run_on_the_cpu_device():
+    kernel = declared("stencil_dot_3d").cuda_kernel
+    assert "__shfl" in kernel.source
+    spec = importlib.import_module("feectools.linalg.tests.cuda_parity_cases").PARITY_CASES["stencil_dot_3d"]
+    args = spec.build(spec.cases[0])
+    before = [one.copy() for one in args if isinstance(one, np.ndarray)]
+    emulate_cuda_kernel(kernel, *args)
+    after = [one for one in args if isinstance(one, np.ndarray)]
+    assert not all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))

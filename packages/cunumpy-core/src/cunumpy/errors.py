@@ -17,6 +17,7 @@ works as it does with NumPy::
     ├── MissingKernelError        LookupError     an implementation of a kernel that is not there, or can't be loaded
     ├── MissingNameError          AttributeError  a name that the active backend, or the installation, lacks
     ├── MissingPackageError       ImportError     a package that has to be added first
+    │   └── MissingCompilerError  RuntimeError    no C++ compiler, which has to be installed first
     ├── ScopeError                RuntimeError    a backend scope was left out of order
     ├── StaleResultError          RuntimeError    a staged result whose buffer serves a later copy already
     └── TransferError             AssertionError  a transfer that was forbidden, or more than allowed
@@ -42,6 +43,7 @@ __all__ = [
     "CuNumpyWarning",
     "InstallationWarning",
     "KernelError",
+    "MissingCompilerError",
     "MissingKernelError",
     "MissingNameError",
     "MissingPackageError",
@@ -132,6 +134,10 @@ class MissingNameError(CuNumpyError, AttributeError):
 
 class MissingPackageError(CuNumpyError, ImportError):
     """A package that has to be added to the environment first."""
+
+
+class MissingCompilerError(MissingPackageError, RuntimeError):
+    """There is no C++ compiler, and one has to be installed first."""
 
 
 class ScopeError(CuNumpyError, RuntimeError):

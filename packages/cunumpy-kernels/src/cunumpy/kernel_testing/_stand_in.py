@@ -75,6 +75,11 @@ def install_fake_cupy() -> ModuleType:
     return _installed
 
 
+def is_fake_array(value: Any) -> bool:
+    """Tell whether a value is an array of the stand-in."""
+    return _installed is not None and isinstance(value, _installed.ndarray)
+
+
 def host_buffer(array: Any) -> np.ndarray[Any, Any]:
     r"""Return the NumPy array behind an array of the stand-in.
 
@@ -106,7 +111,7 @@ def host_buffer(array: Any) -> np.ndarray[Any, Any]:
     >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
     '[5. 0.]\n'
     """
-    if _installed is not None and isinstance(array, _installed.ndarray):
+    if is_fake_array(array):
         buffer: np.ndarray[Any, Any] = array._buffer
         return buffer
     raise TypeError(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-LAUNCHER_PREFIXES = (
+MPI_LAUNCHER_PREFIXES = (
     "OMPI_",
     "PMIX_",
     "PMI_",
@@ -32,7 +32,7 @@ def fake_cupy_environment(env: Mapping[str, str] | None = None) -> dict[str, str
     env : mapping, optional
         Variables that win over the others.
     """
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHER_PREFIXES)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(MPI_LAUNCHER_PREFIXES)}
     return {**inherited, "CUNUMPY_FAKE_CUPY": "1", "OMP_NUM_THREADS": "1", "MAYBEMPI": "0", **(env or {})}
 
 

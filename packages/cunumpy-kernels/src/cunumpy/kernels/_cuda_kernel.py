@@ -30,6 +30,7 @@ from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._signatures import kernel_declaration, template_argument
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
 from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, device_limits, is_plain, no_function
+from cunumpy.kernels._emulated import EMULATOR
 from cunumpy.kernels._launch_shape import INFERENCES, Inference, arrays_in, block_of, check_grid, extents, grid_for
 
 if TYPE_CHECKING:
@@ -430,6 +431,9 @@ class CudaKernel:
     @property
     def is_compiled(self) -> bool:
         """Whether a launch on the current device would find the kernel compiled from the headers as they are now."""
+        emulator = EMULATOR.get()
+        if emulator is not None:
+            return emulator.is_compiled(self)
         if not self._builds:
             return False
         debug = self.debug_active()
@@ -451,6 +455,7 @@ class CudaKernel:
         Returns
         -------
         cupy.RawKernel
+            None within `cunumpy.kernel_testing.emulated_launches`, where it is compiled for the CPU.
 
         Raises
         ------
@@ -461,6 +466,9 @@ class CudaKernel:
         NotImplementedError
             On ROCm, for headers and views that are not there.
         """
+        emulator = EMULATOR.get()
+        if emulator is not None:
+            return emulator.compile(self)
         return self._built(self.debug_active(), log_stream).kernel
 
     def recompile(self, *, log_stream: Any = None) -> Any:
@@ -475,6 +483,9 @@ class CudaKernel:
         -------
         cupy.RawKernel
         """
+        emulator = EMULATOR.get()
+        if emulator is not None:
+            return emulator.compile(self)
         self._require_cupy()
         device = current_device()
         with self._lock:
@@ -745,6 +756,12 @@ class CudaKernel:
         KernelError
             In debug mode or with `check_finite`: the kernel failed, or there is NaN or infinity in an array.
         """
+        emulator = EMULATOR.get()
+        if emulator is not None:
+            emulator.launch(
+                self, args, n_threads=n_threads, grid=grid, block=block, shared_mem=shared_mem, stream=stream
+            )
+            return
         shape = self.launch_shape(n_threads, grid=grid, block=block, args=args)
         if type(shared_mem) is not int or not 0 <= shared_mem < 2**31:
             shared_mem = self._shared(shared_mem)
@@ -1118,6 +1135,11 @@ class PreparedLaunch:
             In debug mode or with `check_finite`, as in a launch of the kernel.
         """
         kernel = self._kernel
+        emulator = EMULATOR.get()
+        if emulator is not None:
+            shape = {"grid": self._grid, "block": self._block}
+            emulator.launch(kernel, self._args, **shape, shared_mem=self._shared, stream=stream)
+            return
         debug = get_cuda_debug() if kernel._debug is None else kernel._debug
         if debug or self._generation != kernel._generation or kernel._check_finite:
             self._launch_with_care(debug, stream)

@@ -74,6 +74,8 @@ class Program(NamedTuple):
         For grids so large that a place along x needs more than 31 bits.
     debug : bool
         With checks of bounds, and with the indices that each thread has on a GPU.
+    host_options : tuple of str
+        More options, of the C++ compiler; they come last.
     """
 
     source: str
@@ -86,6 +88,7 @@ class Program(NamedTuple):
     kernels: tuple[str, ...] = ()
     wide: bool = False
     debug: bool = False
+    host_options: tuple[str, ...] = ()
 
     @property
     def built(self) -> tuple[str, ...]:
@@ -97,7 +100,9 @@ class Program(NamedTuple):
         options = [*self.options, *(DEBUG_OPTIONS if self.debug else ())]
         # Ours first: a user's folder may have CUDA's own headers, of the names that ours stand for.
         flags = ["-I", str(INCLUDE_DIR), *kernel_flags(options), "-I", cuda_include_dir()]
-        return flags if self.source_dir is None else [*flags, "-iquote", str(self.source_dir)]
+        if self.source_dir is not None:
+            flags += ["-iquote", str(self.source_dir)]
+        return [*flags, *self.host_options]
 
     def key(self, compiler: Compiler) -> str:
         """Return the key of the build: a hash over everything that it depends on."""
@@ -123,6 +128,8 @@ class Library:
         Those of its declaration; None if they are not known.
     opened : dict, optional
         What is loaded for the kernels of one module, which share their global variables, by `Program.wide`.
+    compiler : Compiler, optional
+        By default what `find_compiler` returns.
 
     Attributes
     ----------
@@ -148,8 +155,9 @@ class Library:
         program: Program,
         parameters: Sequence[CudaParameter] | None,
         opened: dict[bool, ctypes.CDLL] | None = None,
+        compiler: Compiler | None = None,
     ) -> None:
-        compiler, cache = find_compiler(), build_cache()
+        compiler, cache = compiler or find_compiler(), build_cache()
         key = program.key(compiler)
         folder = cache.get(key, lambda staging: _build(program, compiler, staging))
         kernels, self.variables = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
@@ -224,7 +232,8 @@ def program_of(kernel: CudaKernel, *, wide: bool, debug: bool) -> Program:
 
 
 def _build(program: Program, compiler: Compiler, folder: Path) -> None:
-    if "asm" in program.source:
+    own_asm = any(word.startswith(("-Dasm(", "-Dasm=")) for word in (*program.options, *program.host_options))
+    if "asm" in program.source and not own_asm:
         program = program._replace(source=replace_inline_ptx(program.source, program.filename))
     flags = program.flags()
     text = user_text(program.source, program.filename)
@@ -290,12 +299,12 @@ def _compile(
     folder: Path,
 ) -> None:
     given, aligned = flags_and_aligned
-    flags, directives = as_directives(given)
+    flags, directives = as_directives([*given, *optimisation_flags(compiler), *program.host_options])
     unit = translation_unit(program.source, program.filename, kernels, directives, variables)
     (folder / _UNIT).write_text(unit, encoding="utf-8")
     ours = ["-DCUNUMPY_CPU_ALIGNAS"] if aligned else []
     wide = ["-DCUNUMPY_CPU_WIDE"] if program.wide else []
-    arguments = [*flags, *ours, *wide, *optimisation_flags(compiler), "-shared", _UNIT, "-o", _LIBRARY]
+    arguments = [*flags, *ours, *wide, "-shared", _UNIT, "-o", _LIBRARY]
     run_compiler(compiler, arguments, None, program.owner, folder)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cunumpy.cuda import CompileMessage
-from cunumpy.errors import CompileError, MissingPackageError, SettingError
+from cunumpy.errors import ArgumentError, CompileError, MissingCompilerError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ def find_compiler() -> Compiler:
     ------
     SettingError
         ``CXX`` holds what can't be run.
-    MissingPackageError
+    MissingCompilerError
         There is no compiler.
     """
     return _find_compiler(os.environ.get("CXX", ""), os.environ.get("PATH", ""))
@@ -91,10 +91,39 @@ def _find_compiler(setting: str, path: str) -> Compiler:
         if shutil.which(candidate) is not None:
             return _compiler((candidate,), candidate)
     remedy = "run: xcode-select --install" if sys.platform == "darwin" else "on Debian and Ubuntu: apt-get install g++"
-    raise MissingPackageError(
+    raise MissingCompilerError(
         f"CUDA kernels run on the CPU only with a C++ compiler, and none of {', '.join(_CANDIDATES)} is there; install "
         f"one ({remedy}), or name yours in the environment variable CXX."
     )
+
+
+def named_compiler(command: str, owner: str) -> Compiler:
+    """Return the compiler that a text names: a program, perhaps with words that follow it.
+
+    Raises
+    ------
+    ArgumentError
+        It can't be run.
+    """
+    return _named_compiler(command, owner, os.environ.get("PATH", ""))
+
+
+@functools.lru_cache(maxsize=16)
+def _named_compiler(command: str, owner: str, path: str) -> Compiler:
+    what = f"{owner}: argument 'compiler' {command!r}"
+    try:
+        words = [command] if shutil.which(command) is not None else shlex.split(command)
+        if not words or shutil.which(words[0]) is None:
+            raise ArgumentError(
+                f"{what} names no program that can be run; pass a C++ compiler, or None for the default."
+            )
+        return _compiler(tuple(words), what)
+    except (SettingError, OSError) as error:
+        raise ArgumentError(str(error)) from None
+    except ValueError as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"{what} can't be split into words ({error}); write it as in a shell.") from None
 
 
 def _compiler(command: tuple[str, ...], what: str) -> Compiler:
@@ -147,7 +176,7 @@ def as_directives(flags: Sequence[str]) -> tuple[list[str], list[str]]:
     words = iter(flags)
     for word in words:
         option = next((one for one in ("-D", "-U", "-include") if word.startswith(one)), None)
-        if option is None:
+        if option is None or word.startswith("-DCUNUMPY_CPU_"):  # a setting of our own headers
             rest.append(word)
             continue
         value = word.removeprefix(option).strip() or next(words, "")

@@ -27,7 +27,7 @@ _NARROW_BLOCKS, _NARROW_THREADS = (2**31 - 1) // 1024, 2**31 - 1 - 1024
 """Up to so many blocks, and threads, along x the code for usual grids is right."""
 
 
-_QUICK_AXES = {"auto": 0, "first_array": 0, "last_axis": -1}
+QUICK_AXES = {"auto": 0, "first_array": 0, "last_axis": -1}
 """Of which axis of the first array the number of threads is inferred, for blocks of one dimension."""
 
 
@@ -260,7 +260,7 @@ def run_on_cpu(
     KernelError
         The kernel ended itself: a trap, a failed assertion, in debug mode an index out of bounds. Or, with
         `check_finite`, there is NaN or infinity in an array.
-    MissingPackageError, SettingError
+    MissingCompilerError, SettingError
         There is no C++ compiler.
     """
     cpu = kernel._cpu
@@ -276,7 +276,7 @@ def run_on_cpu(
         and 0 <= shared_mem <= MAX_SHARED_BYTES
     ):
         # The usual launch: all that is beyond doubt is checked in C, everything else below.
-        axis = 0 if n_threads is not None else _QUICK_AXES.get(str(kernel._n_threads_from), 2)
+        axis = 0 if n_threads is not None else QUICK_AXES.get(str(kernel._n_threads_from), 2)
         if axis < 1 and (n_threads is None or type(n_threads) is int):
             trap = cpu.quick(args, n_threads, axis, kernel._block[0], shared_mem)
             if trap is None:

@@ -106,4 +106,4 @@ def _shared_memory(names: list[str]) -> str:
         lines += [f".globl {name}", f".hidden {name}", f".type {name}, %tls_object", f"{name}:"]
     lines += [f".zero {MAX_SHARED_BYTES}", ".popsection"]
     text = "".join(f'"{line}\\n"\n' for line in lines)
-    return f"asm({text});"
+    return f"__asm__({text});"  # asm may be a macro of the user
