@@ -1,5 +1,11 @@
 """Settings of all tests."""
 
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
 try:
     from hypothesis import HealthCheck, settings
 except ModuleNotFoundError:  # the tests on GPUs need no more than pytest
@@ -8,3 +14,19 @@ else:
     # How long an example takes says more about the machine than about the code.
     settings.register_profile("cunumpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("cunumpy")
+
+LONGEST = ("test_standin_suite.py", "test_numpy_path_suite.py", "test_benchmarks.py")
+"""Files that take a minute or more: started first, so that no process works on one of them alone at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give the tests of a file to one process: they share what they have compiled."""
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log)

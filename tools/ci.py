@@ -55,12 +55,12 @@ WHEELS = "uv run --isolated --no-editable"
 OLDEST = """
 uv venv --quiet --python 3.11 "$SCRATCH/oldest"
 uv pip install --quiet --no-config --python "$SCRATCH/oldest" --override - \\
-    pytest hypothesis packaging pyyaml matplotlib tqdm nvidia-cuda-nvrtc-cu12 packages/* <<'END'
+    pytest pytest-xdist hypothesis packaging pyyaml matplotlib tqdm nvidia-cuda-nvrtc-cu12 packages/* <<'END'
 numpy==2.0.*
 array-api-compat==1.13.*
 scipy==1.15.*
 END
-"$SCRATCH/oldest/bin/python" -m pytest tests INDEPENDENT
+"$SCRATCH/oldest/bin/python" -m pytest -n auto tests INDEPENDENT
 """
 
 # What depends neither on Python's version nor on NumPy's: packages, and what compilers make of headers.
@@ -109,7 +109,7 @@ done
 def groups(readme: str) -> list[Group]:
     """Give the table of groups; the first two are the README's own commands."""
     return [
-        Group("README tests", readme_command(readme, "pytest"), where="clone"),
+        Group("README tests", readme_command(readme, "pytest -n auto"), where="clone"),
         Group("README main job", readme_command(readme, MAIN_JOB), where="clone", minutes=5),
         Group("lint", "uv run ruff check && uv run ruff format --check"),
         Group(
@@ -129,9 +129,9 @@ def groups(readme: str) -> list[Group]:
             distributions=("cunumpy-kernels",),
             paths=("docs/examples/", "tests/examples/"),
         ),
-        Group("native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest {NATIVE_TESTS}", NATIVE),
+        Group("native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest -n auto {NATIVE_TESTS}", NATIVE),
         # The packages are built as on a machine without a compiler; their tests need one.
-        Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest {NATIVE_TESTS}", NATIVE),
+        Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest -n auto {NATIVE_TESTS}", NATIVE),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
         *(
@@ -147,7 +147,7 @@ def groups(readme: str) -> list[Group]:
         *(
             Group(
                 f"Python {version}",
-                f"{WHEELS} --python {{python}} pytest {INDEPENDENT}",
+                f"{WHEELS} --python {{python}} pytest -n auto {INDEPENDENT}",
                 ALL,
                 EXAMPLES,
                 python=version,

@@ -118,7 +118,8 @@ def make_environment(version: str, folder: Path) -> Path:
     """Install our packages from this source tree, and the client; give the folder of its programs."""
     place = folder / f"feectools-{version}"
     programs = place / ("Scripts" if os.name == "nt" else "bin")
-    install = ("uv", "pip", "install", "--quiet", "--python", programs / "python")
+    # Copies: files that are links to those of uv's cache could not be changed without changing these.
+    install = ("uv", "pip", "install", "--quiet", "--link-mode", "copy", "--python", programs / "python")
     run("uv", "venv", "--quiet", "--no-project", "--python", "3.11", place)
     run(*install, *THIRD_PARTY)
     run(*install, "--no-deps", *(ROOT / "packages" / name for name in OURS), f"feectools=={version}")

@@ -63,7 +63,11 @@ HOST = [
 ]
 
 
-@pytest.mark.parametrize("value", [*HOST, HostByDLPack(), Refusing(), np.ma.array([1.0]), ForeignArray], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [*HOST, HostByDLPack(), Refusing(), np.ma.array([1.0]), ForeignArray],
+    ids=lambda value: repr(value).split(" at 0x")[0],  # the same in every process
+)
 def test_host_data(value):
     assert xp.get_array_backend(value) == "numpy"
     assert xp.is_cpu(value) is True

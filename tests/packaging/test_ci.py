@@ -26,7 +26,7 @@ uv run docs/examples/landau_damping.py
 Test it:
 
 ```sh
-python3 -m pip install uv && python3 -m uv run pytest
+python3 -m pip install uv && python3 -m uv run pytest -n auto
 ```
 
 ```python
@@ -70,9 +70,10 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_commands_are_the_readme_s_own_text(ci: ModuleType) -> None:
-    assert ci.readme_command(README, "pytest") == "python3 -m pip install uv && python3 -m uv run pytest"
+    command = "python3 -m pip install uv && python3 -m uv run pytest -n auto"
+    assert ci.readme_command(README, "pytest -n auto") == command
     table = {group.name: group for group in ci.groups(README)}
-    assert table["README tests"].command == "python3 -m pip install uv && python3 -m uv run pytest"
+    assert table["README tests"].command == command
     assert table["README main job"].command == "uv run docs/examples/landau_damping.py"
 
 

@@ -129,10 +129,11 @@ print("good")
         ]
 
     def test_failing_to_load_changes_nothing(self, monkeypatch):
-        monkeypatch.setattr(_backend, "_cupy_ready", False)
-        monkeypatch.setattr(_backend, "_probe", (None, "no driver"))
-        with pytest.raises(errors.BackendUnavailableError, match="no driver"):
-            xp.set_backend("cupy", strict=True)
+        with monkeypatch.context() as patched:
+            patched.setattr(_backend, "_cupy_ready", False)
+            patched.setattr(_backend, "_probe", (None, "no driver"))
+            with pytest.raises(errors.BackendUnavailableError, match="no driver"):
+                xp.set_backend("cupy", strict=True)
         assert active() == "numpy"
 
     @pytest.mark.parametrize("backend", ["numpy", "cupy"])
