@@ -248,7 +248,7 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
         if (program.wide or program.debug) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
             analysis.mode = LOOPS
     try:
-        _compile(program, compiler, (flags, aligned), kernels, variables, folder)
+        local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
     except CompileError:
         simpler = {GRID_STRIDE: MERGED_LOOPS, SPLIT_LOOPS: FIBERS}
         if not variables and all(analysis.mode not in simpler for analysis in analyses):
@@ -256,12 +256,26 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
         for analysis in analyses:  # one changes what must not change, or the source is wrong anyway
             analysis.mode = simpler.get(analysis.mode, analysis.mode)
         try:
-            _compile(program, compiler, (flags, aligned), kernels, variables, folder)
+            local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
         except CompileError:
             if not variables:
                 raise
             variables = []  # one of them is not where it was thought to be
-            _compile(program, compiler, (flags, aligned), kernels, variables, folder)
+            local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
+    split = [analysis for analysis in analyses if analysis.mode == SPLIT_LOOPS]
+    if local > MAX_SPLIT_BYTES and split:
+        for analysis in split:
+            analysis.mode = FIBERS
+        split = []
+        local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
+    if local > MAX_LOCAL_BYTES and not split:
+        raise KernelError(
+            f"{program.owner}: a thread has {local} bytes of local arrays and variables, more than the "
+            f"{MAX_LOCAL_BYTES} that a GPU gives it; put the arrays into global memory."
+        )
+    if local > USUAL_LOCAL_BYTES and any(analysis.mode == FIBERS for analysis in analyses):
+        flags = [*flags, "-DCUNUMPY_CPU_STACK_SHIFT=20"]
+        _compile(program, compiler, (flags, aligned), kernels, variables, folder)
     notes = [[[analysis.mode, analysis.reason] for analysis in analyses], variables]
     (folder / _NOTES).write_text(json.dumps(notes), encoding="utf-8")
 
@@ -297,7 +311,8 @@ def _compile(
     kernels: list[tuple[str, Analysis]],
     variables: list[str],
     folder: Path,
-) -> None:
+) -> int:
+    """Compile, and return the bytes that it has on the stack."""
     given, aligned = flags_and_aligned
     flags, directives = as_directives([*given, *optimisation_flags(compiler), *program.host_options])
     unit = translation_unit(program.source, program.filename, kernels, directives, variables)
@@ -305,7 +320,29 @@ def _compile(
     ours = ["-DCUNUMPY_CPU_ALIGNAS"] if aligned else []
     wide = ["-DCUNUMPY_CPU_WIDE"] if program.wide else []
     arguments = [*flags, *ours, *wide, "-shared", _UNIT, "-o", _LIBRARY]
-    run_compiler(compiler, arguments, None, program.owner, folder)
+    run_compiler(compiler, [*arguments, "-fstack-usage"], None, program.owner, folder)
+    return _local_memory(folder)
+
+
+MAX_LOCAL_BYTES = 512 * 1024
+"""Local memory of a thread, on every CUDA device (CUDA C++ Programming Guide, technical specifications)."""
+
+MAX_SPLIT_BYTES = 1024 * 1024
+"""Up to so much, the variables of all threads of a block can be on one stack, that of a thread of the system."""
+
+USUAL_LOCAL_BYTES = 192 * 1024
+"""What the usual stack of a thread has room for, of its 256 KiB; the rest is for the functions of the C library."""
+
+
+def _local_memory(folder: Path) -> int:
+    """Return the bytes that the functions of a compiled kernel have on the stack, as if each called the next."""
+    total = 0
+    for report in folder.glob("*.su"):
+        for line in report.read_text(encoding="utf-8", errors="replace").splitlines():
+            size = line.split("\t")[1:2]
+            total += int(size[0]) if size and size[0].isdigit() else 0
+        report.unlink()
+    return total
 
 
 @functools.cache

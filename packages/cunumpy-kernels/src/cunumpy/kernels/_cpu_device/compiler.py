@@ -191,6 +191,8 @@ def as_directives(flags: Sequence[str]) -> tuple[list[str], list[str]]:
 def optimisation_flags(compiler: Compiler) -> list[str]:
     """Return the flags by which kernels become as fast as C, with IEEE's results for each operation."""
     flags = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-fvisibility=hidden", "-w"]
+    if sys.platform != "darwin":  # no array on a stack is so large that the guard below it is jumped over
+        flags.append("-fstack-clash-protection")
     if compiler.is_clang:
         return flags
     # Conditions stay apart, so that loops can be split at them; thread-local arrays of other units are none here.
