@@ -179,6 +179,7 @@ def test_a_grid_of_one_block_is_in_step_and_a_larger_one_needs_a_cooperative_lau
     source("grid", 1, 40, out)
     assert list(out) == [1, *39 * [40001]]
     assert source.error("grid", 2, 20, out) == (
-        "grid.sync() in a launch that is not cooperative (enable_cooperative_groups=True in CuPy) in block (0, 0, 0), "
+        "grid.sync() in a launch that is not cooperative (CudaKernel takes cooperative=True, CuPy "
+        "enable_cooperative_groups=True), in block (0, 0, 0), "
         "thread (0, 0, 0)"
     )

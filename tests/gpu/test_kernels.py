@@ -236,6 +236,32 @@ def test_prepared_launches_are_captured_in_graphs():
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
+def test_the_blocks_of_a_cooperative_launch_wait_for_each_other():
+    source = """
+    #include <cooperative_groups.h>
+    extern "C" __global__ void sums(const int* x, int* next, int n) {
+        next[blockIdx.x] = x[blockIdx.x] + 1;
+        cooperative_groups::this_grid().sync();
+        int sum = 0;
+        for (int i = 0; i < n; ++i) sum += next[i];
+        cooperative_groups::this_grid().sync();
+        next[blockIdx.x] = sum;
+    }"""
+    kernel = CudaKernel(source, "sums", cooperative=True)
+    x, found = cupy.arange(20, dtype="int32"), cupy.zeros(20, "int32")
+    try:
+        kernel(x, found, 20, grid=20, block=1)
+    except CompileError as error:
+        if "cooperative_groups.h" not in error.log:
+            raise
+        pytest.skip("the toolkit's header cooperative_groups.h is not installed")
+    assert (found == 210).all()
+    prepared = kernel.prepare(x, found, 20, grid=20, block=1)
+    found[:] = 0
+    prepared()
+    assert (found == 210).all()
+
+
 def test_nan_is_found_in_arrays_and_fields():
     x = cupy.ones(100)
     x[7] = np.nan

@@ -46,6 +46,26 @@ def test_a_kernel_runs():
     assert list(host_buffer(x)[99:102]) == [2.5, 1.0, 2.5]
 
 
+def test_the_blocks_of_a_cooperative_launch_wait_for_each_other():
+    source = """
+    #include <cooperative_groups.h>
+    extern "C" __global__ void f(const int* x, int* next) {
+        next[blockIdx.x] = x[blockIdx.x] + 1;
+        cooperative_groups::this_grid().sync();
+        const int sum = next[0] + next[1] + next[2];
+        cooperative_groups::this_grid().sync();
+        next[blockIdx.x] = sum;
+    }"""
+    x, found = cupy.arange(3, dtype=np.int32), cupy.zeros(3, np.int32)
+    cupy.RawKernel(source, "f", enable_cooperative_groups=True)((3,), (1,), (x, found))
+    assert list(host_buffer(found)) == [6, 6, 6]
+    module = cupy.RawModule(code=source, enable_cooperative_groups=True)
+    module.get_function("f")((3,), (1,), (x, found))
+    assert list(host_buffer(found)) == [6, 6, 6]
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="not cooperative"):
+        cupy.RawKernel(source, "f")((3,), (1,), (x, found))
+
+
 def test_shared_memory_and_its_limit():
     x = cupy.arange(200, dtype=np.int32)
     kernel = cupy.RawKernel(SOURCE, "reverse")

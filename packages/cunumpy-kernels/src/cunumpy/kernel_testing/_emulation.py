@@ -85,7 +85,15 @@ class Emulation(NamedTuple):
             packed = cpu.cpu_kernel(kernel).pack(tuple(values))
         if 0 in blocks:
             return
-        cpu.launch(lambda wide: self._library(kernel, wide), blocks, threads, packed, shared, kernel._owner)
+        cpu.launch(
+            lambda wide: self._library(kernel, wide),
+            blocks,
+            threads,
+            packed,
+            shared,
+            kernel._owner,
+            cooperative=kernel.cooperative,
+        )
         if kernel.check_finite:
             text = f"{kernel._owner} (grid {blocks}, block {threads})"
             kernel._check_host_arrays(values, text)
@@ -99,6 +107,7 @@ class Emulation(NamedTuple):
         usual = (
             axis < 1
             and kernel._plain_block
+            and not kernel.cooperative
             and not self.strict
             and not kernel.check_finite
             and kernel.signature is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -60,15 +61,21 @@ class Build:
         Of its device.
     owner : str
         For error messages.
+    cooperative : bool, default: False
+        Launch so that all blocks run at the same time.
     """
 
     __slots__ = ("allowance", "checked", "kernel", "launch", "limits", "options", "owner", "static", "threads")
 
-    def __init__(self, kernel: Any, options: tuple[str, ...], limits: DeviceLimits, owner: str) -> None:
+    def __init__(
+        self, kernel: Any, options: tuple[str, ...], limits: DeviceLimits, owner: str, *, cooperative: bool = False
+    ) -> None:
         attributes = kernel.attributes
         self.kernel, self.options, self.limits, self.owner = kernel, options, limits, owner
         # The function of this device, without the look-up that the kernel makes at each launch.
         self.launch = getattr(kernel, "kernel", kernel)
+        if cooperative:
+            self.launch = partial(self.launch, enable_cooperative_groups=True)
         self.static = int(attributes["shared_size_bytes"])
         self.threads = min(limits.threads, int(attributes["max_threads_per_block"]))
         self.allowance = int(attributes["max_dynamic_shared_size_bytes"])

@@ -79,6 +79,9 @@ class CudaKernel:
         its last; or a function of the tuple of arguments. With None they have to be told.
     check_finite : bool, default: False
         Wait after each launch and raise if an array argument holds NaN or infinity.
+    cooperative : bool, default: False
+        Launch so that all blocks run at the same time, and can wait for each other by
+        ``cooperative_groups::this_grid().sync()``. A device takes as many blocks as it has room for; on the CPU 256.
 
     Raises
     ------
@@ -123,6 +126,7 @@ class CudaKernel:
         debug: bool | None = None,
         n_threads_from: Callable[[tuple[Any, ...]], Any] | str | None = "auto",
         check_finite: bool = False,
+        cooperative: bool = False,
     ) -> None:
         for value, argument in ((source, "source"), (name, "name")):
             if not isinstance(value, str):
@@ -161,6 +165,7 @@ class CudaKernel:
         self._n_threads_from: Callable[[tuple[Any, ...]], Any] | str | None = None
         self.n_threads_from = n_threads_from
         self._check_finite = as_truth(check_finite, function=owner, argument="check_finite")
+        self._cooperative = as_truth(cooperative, function=owner, argument="cooperative")
         self._start()
 
     def _start(self) -> None:
@@ -352,6 +357,11 @@ class CudaKernel:
         self._check_finite = as_truth(value, function=self._owner, argument="check_finite")
 
     @property
+    def cooperative(self) -> bool:
+        """Whether all blocks of a launch run at the same time."""
+        return self._cooperative
+
+    @property
     def template_args(self) -> tuple[Any, ...] | None:
         """The template arguments."""
         return self._template_args
@@ -540,7 +550,8 @@ class CudaKernel:
                 if is_hip():
                     self._refuse_on_hip(options)
                 kernel = compile_kernel(cupy, self._source, self.expression, options, log_stream, self._owner)
-                build = Build(kernel, options, device_limits(cupy, device), self._owner)
+                limits = device_limits(cupy, device)
+                build = Build(kernel, options, limits, self._owner, cooperative=self._cooperative)
                 self._builds[device, debug] = build
                 self._generation += 1
         return build
@@ -1190,7 +1201,7 @@ class PreparedLaunch:
         else:
             if self._run is None:
                 self._run = cpu.prepared(self._grid, self._block, self._shared)
-            trap = self._run(self._packed, self._grid, self._block, self._shared)
+            trap = self._run(self._packed, self._grid, self._block, self._shared, kernel._cooperative)
             if trap is not None:
                 cpu.fail(trap, self._grid, self._block)
         if kernel._check_finite:

@@ -74,7 +74,7 @@ class Function:
             raise TypeError(f"kernel {self.name!r} has {len(sizes)} parameters, got {len(args)} arguments")
         packed = [self._packed(index, value, size) for index, (value, size) in enumerate(zip(args, sizes, strict=True))]
         try:
-            self._run(grid, block, packed, shared_mem)
+            self._run(grid, block, packed, shared_mem, cooperative=enable_cooperative_groups)
         except KernelError as error:
             raise CUDARuntimeError(719, f"cudaErrorLaunchFailure: unspecified launch failure: {error}") from error
         except ArgumentError as error:
@@ -224,7 +224,7 @@ class RawKernel:
 
     def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], args: Any, **kwargs: Any) -> None:
         """Launch it."""
-        self.kernel(grid, block, args, **kwargs)
+        self.kernel(grid, block, args, **{"enable_cooperative_groups": self.enable_cooperative_groups} | kwargs)
 
     @property
     def attributes(self) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,6 +26,10 @@ _BLOCK_LIMITS = (1024, 1024, 64)
 
 _NARROW_BLOCKS, _NARROW_THREADS = (2**31 - 1) // 1024, 2**31 - 1 - 1024
 """Up to so many blocks, and threads, along x the code for usual grids is right."""
+
+
+MAX_COOPERATIVE_BLOCKS = 256
+"""So many blocks can run at the same time; GPUs take some hundreds, too."""
 
 
 QUICK_AXES = {"auto": 0, "first_array": 0, "last_axis": -1}
@@ -74,7 +79,7 @@ class CpuKernel:
                     found = self._libraries[key] = Library(
                         program_of(self.kernel, wide=wide, debug=debug), self.kernel.signature
                     )
-                    if not wide and not debug and self.kernel._plain_block:
+                    if not (wide or debug or self.kernel.cooperative) and self.kernel._plain_block:
                         self.quick = found.function.call
         return found
 
@@ -82,6 +87,7 @@ class CpuKernel:
         """Return what launches checked arguments, after the checks of a launch; see `launcher.Function`."""
         found = library_of(lambda wide: self.library(wide=wide), grid, block, shared_mem, self.kernel._owner)
         function: Callable[..., str | None] = found.function.launch
+        check_cooperative(self.kernel.cooperative, grid, self.kernel._owner)
         return function
 
     def recompile(self) -> None:
@@ -93,7 +99,15 @@ class CpuKernel:
     def launch(self, grid: tuple[int, ...], block: tuple[int, ...], packed: list[Any], shared_mem: int) -> None:
         """Run the kernel, and return when it has ended."""
         debug = self.kernel.debug_active()
-        launch(lambda wide: self.library(wide=wide, debug=debug), grid, block, packed, shared_mem, self.kernel._owner)
+        launch(
+            lambda wide: self.library(wide=wide, debug=debug),
+            grid,
+            block,
+            packed,
+            shared_mem,
+            self.kernel._owner,
+            cooperative=self.kernel.cooperative,
+        )
 
     def fail(self, trap: str, grid: tuple[int, ...], block: tuple[int, ...]) -> NoReturn:
         """Raise the error of a launch that a trap ended."""
@@ -107,11 +121,24 @@ def launch(
     packed: list[Any],
     shared_mem: int,
     owner: str,
+    *,
+    cooperative: bool = False,
 ) -> None:
     """Check what every CUDA device limits, and run a kernel; see `launcher.Function`."""
-    trap = library_of(library_for, grid, block, shared_mem, owner).function.launch(packed, grid, block, shared_mem)
+    check_cooperative(cooperative, grid, owner)
+    function = library_of(library_for, grid, block, shared_mem, owner).function
+    trap = function.launch(packed, grid, block, shared_mem, cooperative)
     if trap is not None:
         _fail(owner, trap, grid, block)
+
+
+def check_cooperative(cooperative: bool, grid: tuple[int, ...], owner: str) -> None:
+    """Raise for a launch whose blocks are too many to run at the same time."""
+    if cooperative and math.prod(grid) > MAX_COOPERATIVE_BLOCKS:
+        raise ArgumentError(
+            f"{owner}: a cooperative launch of {math.prod(grid)} blocks; on the CPU each has a thread of the system, "
+            f"and {MAX_COOPERATIVE_BLOCKS} are the most. Take fewer blocks, and a loop in the kernel."
+        )
 
 
 def library_of(
@@ -195,7 +222,15 @@ class RawFunction:
         """Return address and bytes of one of `variables`."""
         return self._library(False).variable(name)
 
-    def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], packed: list[Any], shared_mem: int = 0) -> None:
+    def __call__(
+        self,
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        packed: list[Any],
+        shared_mem: int = 0,
+        *,
+        cooperative: bool = False,
+    ) -> None:
         """Run the kernel, and return when it has ended.
 
         Parameters
@@ -205,6 +240,8 @@ class RawFunction:
             An argument for each parameter: integers are addresses, NumPy scalars and arrays give their bytes.
         shared_mem : int, default: 0
             Bytes of dynamic shared memory.
+        cooperative : bool, default: False
+            Run all blocks at the same time.
 
         Raises
         ------
@@ -220,7 +257,7 @@ class RawFunction:
                 f"{', '.join(map(str, sizes)) or 'no'} bytes."
             )
         if 0 not in grid:
-            launch(self._library, grid, block, packed, shared_mem, self._owner)
+            launch(self._library, grid, block, packed, shared_mem, self._owner, cooperative=cooperative)
 
 
 def cpu_kernel(kernel: CudaKernel) -> CpuKernel:

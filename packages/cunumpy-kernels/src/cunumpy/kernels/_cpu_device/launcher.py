@@ -7,6 +7,7 @@ import functools
 import importlib.machinery
 import importlib.util
 import logging
+import math
 import sys
 import sysconfig
 import threading
@@ -53,7 +54,12 @@ class Function:
         return NotImplemented
 
     def launch(
-        self, packed: Sequence[Any], grid: tuple[int, ...], block: tuple[int, ...], shared_mem: int
+        self,
+        packed: Sequence[Any],
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        shared_mem: int,
+        cooperative: bool = False,
     ) -> str | None:
         """Run all blocks, one after another; return the text of the trap that ended the launch, if one did.
 
@@ -64,7 +70,14 @@ class Function:
         grid, block : tuple of int
         shared_mem : int
             Bytes.
+        cooperative : bool, default: False
+            Run all blocks at the same time; here that is possible for one block alone.
         """
+        if cooperative and math.prod(grid) > 1:
+            return (
+                "a cooperative launch of several blocks needs the C extension of the CPU device, which could not be "
+                "built (on Debian and Ubuntu: apt-get install python3-dev); nothing was run"
+            )
         held = [np.array(value, np.uint64) if type(value) is int else np.asarray(value) for value in packed]
         pointers = (ctypes.c_void_p * len(held))(*(array.__array_interface__["data"][0] for array in held))
         message = ctypes.create_string_buffer(4096)

@@ -30,6 +30,9 @@ struct cunumpy_cpu_launch {  // as in entry.hpp
     void** fibers;
     void* grid_barrier;
 };
+struct GridBarrier {  // as in trap.hpp
+    unsigned int blocks, arrived, round, ended;
+};
 typedef int (*Run)(cunumpy_cpu_launch*, void**, unsigned long long, unsigned long long);
 }
 
@@ -84,7 +87,7 @@ struct Job {
 // Threads that wait for work. One launch has them at a time; another one that comes meanwhile runs on its own thread.
 struct Pool {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
+    pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER, free = PTHREAD_COND_INITIALIZER;
     Job* job = nullptr;
     int threads = 0, wanted = 0, active = 0;
     bool busy = false;
@@ -119,12 +122,18 @@ void add_threads(int count) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void run_job(Job& job, int workers) {
+// Runs a job on this thread and on others. With `all`, only if each of the workers has a thread.
+bool run_job(Job& job, int workers, bool all) {
     bool mine = false;
     if (workers > 1) {
         pthread_mutex_lock(&pool->lock);
+        while (all && pool->busy) pthread_cond_wait(&pool->free, &pool->lock);
         if (!pool->busy) {
             add_threads(workers - 1);
+            if (all && pool->threads < workers - 1) {
+                pthread_mutex_unlock(&pool->lock);
+                return false;
+            }
             mine = pool->busy = true;
             pool->job = &job;
             pool->wanted = workers - 1 < pool->threads ? workers - 1 : pool->threads;
@@ -139,8 +148,10 @@ void run_job(Job& job, int workers) {
         while (pool->active != 0) pthread_cond_wait(&pool->done, &pool->lock);
         pool->job = nullptr;
         pool->busy = false;
+        pthread_cond_signal(&pool->free);
         pthread_mutex_unlock(&pool->lock);
     }
+    return true;
 }
 
 std::string known_setting;
@@ -197,8 +208,9 @@ struct Function {
 
 // Runs a launch. Returns None, the text of a trap, or nullptr with an exception set.
 PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* grid, const unsigned int* block,
-                        u64 shared) {
+                        u64 shared, bool cooperative = false) {
     Job job;
+    GridBarrier barrier = {};
     job.run = self->run;
     job.launch = cunumpy_cpu_launch{};
     for (int axis = 0; axis < 3; ++axis) {
@@ -217,13 +229,24 @@ PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* gr
         if ((u64)workers > job.total) workers = (int)job.total;
     }
     job.chunk = workers == 1 ? job.total : job.total / (16ull * workers) + 1;
+    if (cooperative) {
+        workers = (int)job.total;
+        job.chunk = 1;
+        barrier.blocks = (unsigned int)job.total;
+        job.launch.grid_barrier = &barrier;
+    }
+    bool started = true;
     Py_BEGIN_ALLOW_THREADS;
     const auto start = std::chrono::steady_clock::now();
-    run_job(job, workers);
+    started = run_job(job, workers, cooperative);
     const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start;
     const double cost = elapsed.count() * workers / threads;
     self->cost = self->cost == 0 ? cost : 0.5 * (self->cost + cost);
     Py_END_ALLOW_THREADS;
+    if (!started) {
+        PyErr_Format(PyExc_RuntimeError, "the system does not start the %d threads of a cooperative launch", workers);
+        return nullptr;
+    }
     if (job.stopped) return PyUnicode_DecodeUTF8(job.message.data(), (Py_ssize_t)job.message.size(), "replace");
     Py_RETURN_NONE;
 }
@@ -246,12 +269,12 @@ bool sizes_of(PyObject* value, unsigned int* sizes) {
     return true;
 }
 
-// launch(packed, grid, block, shared): integers are addresses, everything else gives its bytes.
+// launch(packed, grid, block, shared, cooperative=False): integers are addresses, everything else gives its bytes.
 PyObject* function_launch(PyObject* object, PyObject* const* args, Py_ssize_t count) {
     Function* self = (Function*)object;
     unsigned int grid[3], block[3];
-    if (count != 4 || !PyList_Check(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "launch(packed, grid, block, shared_mem)");
+    if ((count != 4 && count != 5) || !PyList_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "launch(packed, grid, block, shared_mem, cooperative=False)");
         return nullptr;
     }
     if (!sizes_of(args[1], grid) || !sizes_of(args[2], block)) return nullptr;
@@ -290,7 +313,7 @@ PyObject* function_launch(PyObject* object, PyObject* const* args, Py_ssize_t co
             return nullptr;
         }
     }
-    return launch_blocks(self, arguments.data(), grid, block, shared);
+    return launch_blocks(self, arguments.data(), grid, block, shared, count == 5 && PyObject_IsTrue(args[4]));
 }
 
 // ---- the fast path: arguments that leave no question ----------------------------------------------------------------

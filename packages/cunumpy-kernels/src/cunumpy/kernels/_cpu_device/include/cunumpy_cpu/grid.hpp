@@ -28,7 +28,7 @@ static void wait_for_grid() {
 
 static inline void grid_barrier() {
     if (!grid_barrier_is_possible())
-        trap("grid.sync() in a launch that is not cooperative (enable_cooperative_groups=True in CuPy)");
+        trap("grid.sync() in a launch that is not cooperative (CudaKernel takes cooperative=True, CuPy enable_cooperative_groups=True),");
     __syncthreads();
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) wait_for_grid();
     __syncthreads();
