@@ -1183,3 +1183,54 @@ def test_classes_inherit_structs_or_define_both():
         type("Half", (CudaStructArguments,), {"struct_name": "Half"})
     with pytest.raises(ArgumentError, match="CudaStruct 'Bad': it has no fields"):
         type("Bad", (CudaStructArguments,), {"struct_name": "Bad", "fields": []})
+
+
+class TestPointersToVectors:
+    """Arrays of vectors are structured, or have the components along their last axis: CuPy has these alone."""
+
+    def pack(self, declaration, array):
+        return packer(parameter(declaration), "f: argument 'x'", host=True).argument(array, None)
+
+    @pytest.mark.parametrize(
+        ("ctype", "array"),
+        [
+            ("float4*", np.zeros((3, 4), np.float32)),
+            ("const float4*", np.zeros((2, 3, 4), np.float32)),
+            ("float4*", np.zeros(3, np.dtype([(name, "f4") for name in "xyzw"]))),
+            ("double2*", np.zeros((3, 2))),
+            ("double2*", np.zeros(3, np.complex128)),
+            ("const float2*", np.zeros((5, 1), np.complex64)),
+            ("uchar4*", np.zeros((7, 4), np.uint8)),
+            ("int3*", np.zeros((7, 3), np.int32)),
+            ("int1*", np.zeros((7, 1), np.int32)),
+            ("float4*", np.zeros((0, 4), np.float32)),
+        ],
+    )
+    def test_what_has_their_layout_is_taken(self, ctype, array):
+        assert self.pack(f"{ctype} x", array) == array.__array_interface__["data"][0]
+
+    @pytest.mark.parametrize(
+        ("ctype", "array", "text"),
+        [
+            ("float4*", np.zeros((4, 3), np.float32), "pass an array of float32 whose last axis has 4"),
+            ("float4*", np.zeros(8, np.float32), "pass an array of float32 whose last axis has 4"),
+            ("float4*", np.zeros((2, 4)), "pass an array of float32 whose last axis has 4"),
+            ("float2*", np.zeros(4, np.complex128), "pass an array of float32 whose last axis has 2"),
+            ("uint2*", np.zeros((4, 2), np.int32), "pass an array of uint32 whose last axis has 2"),
+            ("int2*", np.zeros(4, np.complex64), "pass an array of int32 whose last axis has 2"),
+            ("double2*", np.zeros((2, 3)).T, "pass xp.ascontiguousarray"),
+        ],
+    )
+    def test_others_are_refused(self, ctype, array, text):
+        with pytest.raises(ArgumentTypeError, match=text):
+            self.pack(f"{ctype} x", array)
+
+    def test_the_address_has_to_be_a_multiple_of_the_alignment(self):
+        memory = np.zeros(64, np.uint8)
+        start = -memory.__array_interface__["data"][0] % 16 + 4
+        array = memory[start : start + 32].view(np.float32).reshape(2, 4)
+        with pytest.raises(
+            ArgumentError, match=r"points to float4, .* a multiple of 16, got .* at address 0x.*4; copy"
+        ):
+            self.pack("const float4* x", array)
+        assert self.pack("const float3* x", array[:, :3].copy())

@@ -573,13 +573,20 @@ _DEVICE_ARRAY, _HOST_ARRAY = "device array", "NumPy array"
 def _check_layout(array: _Array, value: Any, parameter: CudaParameter, where: str, kind: str) -> None:
     """Raise unless dtype, dimensions and strides fit the parameter, and the array may be written to if it has to."""
     ndim, empty = parameter.view_ndim, 0 in array.shape
-    if parameter.dtype is not None and array.dtype != parameter.dtype and not _is_opaque(array.dtype, parameter):
-        remedy = (
-            f"convert it once, with array.astype({str(parameter.dtype)!r}), and keep the result"
-            if parameter.struct is None
-            else "make the array with dtype=struct.dtype"
-        )
+    if parameter.dtype is not None and array.dtype != parameter.dtype and not _has_layout_of(array, parameter):
+        remedy = f"convert it once, with array.astype({str(parameter.dtype)!r}), and keep the result"
+        if parameter.struct is not None:
+            remedy = "make the array with dtype=struct.dtype"
+        elif parameter.dtype.names is not None:
+            remedy = f"pass an array of {parameter.dtype[0]} whose last axis has {len(parameter.dtype.names)}"
         raise ArgumentTypeError(f"{where} {_wanted(parameter, kind)}, got {_shown(value, array)}; {remedy}.")
+    if parameter.pointer and parameter.dtype is not None and parameter.dtype.names is not None:
+        alignment = parameter._replace(pointer=False).alignment
+        if array.address % alignment and not empty:
+            raise ArgumentError(
+                f"{where} points to {parameter.ctype}, which has an address that is a multiple of {alignment}, got "
+                f"{_shown(value, array)} at address {array.address:#x}; copy it."
+            )
     if ndim is not None and len(array.shape) != ndim:
         raise ArgumentTypeError(
             f"{where} {_wanted(parameter, kind)}, got {_shown(value, array)} with {len(array.shape)}; reshape it, or "
@@ -667,6 +674,20 @@ def _is_opaque(dtype: np.dtype[Any], parameter: CudaParameter) -> bool:
         and dtype.kind in "uV"
         and dtype.names is None
     )
+
+
+def _has_layout_of(array: _Array, parameter: CudaParameter) -> bool:
+    """Tell whether an array of another dtype has in memory what the parameter's type says."""
+    vector = parameter.dtype
+    if _is_opaque(array.dtype, parameter):
+        return True
+    if not parameter.pointer or parameter.struct is not None or vector is None or vector.names is None:
+        return False
+    # Vectors such as float4 along the last axis, or complex numbers for float2.
+    component, count = vector[0], len(vector.names)
+    if array.dtype.kind == "c" and count == 2 and component.kind == "f":
+        return bool(array.dtype.itemsize == vector.itemsize)
+    return bool(array.dtype == component and array.shape[-1:] == (count,))
 
 
 def _refuse_array(value: Any, parameter: CudaParameter, where: str) -> NoReturn:
