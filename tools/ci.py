@@ -132,6 +132,12 @@ def groups(readme: str) -> list[Group]:
         Group("native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest -n auto {NATIVE_TESTS}", NATIVE),
         # The packages are built as on a machine without a compiler; their tests need one.
         Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest -n auto {NATIVE_TESTS}", NATIVE),
+        Group(
+            "fuzz",
+            "FUZZ_BATCHES=25 uv run pytest -n auto --dist load tests/cunumpy-kernels/test_cpu_device_generated.py",
+            ("cunumpy-kernels",),
+            full_only=True,
+        ),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
         *(
