@@ -373,6 +373,34 @@ def test_a_cache_is_cleared_of_its_own_files_only(cache, capsys, tmp_path):
     assert [(one["files"], one["bytes"]) for one in shown] == [(0, 0)]
 
 
+def test_a_cache_is_limited_to_what_was_used_last(cache, capsys):
+    for number, name in enumerate(
+        ["old", "older", "new"]
+    ):  # a build has several files, and its time is the last of them
+        (cache / name).mkdir()
+        for file, age in (("kernel.so", [20, 30, 0][number]), ("kernel.json", 1000)):
+            (cache / name / file).write_bytes(b"x" * 50)
+            os.utime(cache / name / file, (2e9 - age, 2e9 - age))
+    assert main(["cache", "--limit", "0.4kB"]) == 0
+    assert capsys.readouterr().out == f"kernels: removed 0 files, 0 bytes from {cache}\n"
+    assert main(["cache", "--limit", "220"]) == 0
+    assert capsys.readouterr().out.startswith("kernels: removed 4 files, 108 bytes")
+    assert {path.parent.name for path in cache.rglob("kernel.*")} == {"old", "new"}
+    assert main(["cache", "--limit", "199B", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["removed"][0]["bytes"] == 100
+    assert {path.parent.name for path in cache.rglob("kernel.*")} == {"new"}
+    assert main(["cache", "--limit", "0"]) == 0
+    assert [path.name for path in cache.rglob("*") if path.is_file()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("size", ["", "much", "-1", "1e3", "3 apples", "10TB"])
+def test_what_is_no_size_is_refused(cache, capsys, size):
+    with pytest.raises(SystemExit):
+        main(["cache", f"--limit={size}"])
+    assert f"{size!r} is no size; write it as 500000, 500kB, 200MB or 1GB" in capsys.readouterr().err
+    assert len(list(cache.rglob("*.so"))) == 2
+
+
 def test_a_cache_that_does_not_exist_yet_is_empty(cache, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(
         _caches, "CACHES", {"kernels": _caches.Cache("compiled kernels", lambda: tmp_path / "none", ("*.so",))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -32,7 +33,17 @@ def _parser() -> argparse.ArgumentParser:
         description="Show the kernel caches on disk: folder, number of files, bytes.",
         allow_abbrev=False,
     )
-    cache.add_argument("--clear", action="store_true", help="remove the cached files; they are made again when needed")
+    removal = cache.add_mutually_exclusive_group()
+    removal.add_argument(
+        "--clear", action="store_true", help="remove the cached files; they are made again when needed"
+    )
+    removal.add_argument(
+        "--limit",
+        type=_bytes,
+        metavar="SIZE",
+        help="remove from each cache what was not used for the longest time, until no more than SIZE is left, such as "
+        "200MB",
+    )
     # SUPPRESS: without the option here, the one before the command stays in force.
     cache.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="write JSON")
     return parser
@@ -42,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     options = _parser().parse_args(arguments)
     if options.command == "cache":
-        return _cache(clear=options.clear, as_json=options.json)
+        return _cache(clear=options.clear, limit=options.limit, as_json=options.json)
     data = _info.report()
     _write(json.dumps(data, indent=2) + "\n" if options.json else _info.report_text(data))
     return 0
@@ -55,10 +66,19 @@ def _write(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def _cache(*, clear: bool, as_json: bool) -> int:
-    caches = _caches.clear() if clear else _caches.contents()
+def _bytes(text: str) -> int:
+    """Read a size: a number of bytes, or one with kB, MB or GB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKMG]?)B?", text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 500000, 500kB, 200MB or 1GB")
+    return int(float(found[1]) * {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}[found[2]])
+
+
+def _cache(*, clear: bool, limit: int | None, as_json: bool) -> int:
+    caches = _caches.trim(limit) if limit is not None else _caches.clear() if clear else _caches.contents()
+    removed = clear or limit is not None
     if as_json:
-        key = "removed" if clear else "caches"
+        key = "removed" if removed else "caches"
         _write(json.dumps({key: [cache._asdict() for cache in caches]}, indent=2) + "\n")
     elif not caches:
         _write("no kernel caches: none of the installed packages keeps one\n")
@@ -67,7 +87,7 @@ def _cache(*, clear: bool, as_json: bool) -> int:
             amount = f"{cache.files} file{'' if cache.files == 1 else 's'}, {cache.bytes} bytes"
             _write(
                 f"{cache.name}: removed {amount} from {cache.folder}\n"
-                if clear
+                if removed
                 else f"{cache.name}: {amount} in {cache.folder} ({cache.meaning})\n"
             )
     for cache in caches:

@@ -89,14 +89,34 @@ def clear() -> list[Contents]:
     return [_walk(name, cache, remove=True) for name, cache in _all()]
 
 
-def _walk(name: str, cache: Cache, *, remove: bool) -> Contents:
+def trim(limit: int) -> list[Contents]:
+    """Remove from each cache what was not used for the longest time, until `limit` bytes are left; return likewise.
+
+    The files of a folder go together: they are one build.
+    """
+    return [_walk(name, cache, remove=True, limit=limit) for name, cache in _all()]
+
+
+def _longest_unused(cache: Cache, limit: int) -> Iterator[Path]:
+    """Give the files to remove, so that no more than `limit` bytes are left."""
+    builds: dict[Path, tuple[float, int, list[Path]]] = {}
+    for path in dict.fromkeys(_files(cache)):
+        with contextlib.suppress(OSError):  # another process was faster
+            status = path.stat()
+            used, size, files = builds.get(path.parent, (0.0, 0, []))
+            builds[path.parent] = max(used, status.st_mtime), size + status.st_size, [*files, path]
+    total = sum(size for _, size, _ in builds.values())
+    for _, size, files in sorted(builds.values()):
+        if total <= limit:
+            return
+        total -= size
+        yield from files
+
+
+def _walk(name: str, cache: Cache, *, remove: bool, limit: int | None = None) -> Contents:
     files = size = 0
     problems: list[str] = []
-    seen: set[Path] = set()
-    for path in _files(cache):
-        if path in seen:
-            continue
-        seen.add(path)
+    for path in dict.fromkeys(_files(cache) if limit is None else _longest_unused(cache, limit)):
         try:
             nbytes = path.stat().st_size
             if remove:
