@@ -260,6 +260,33 @@ extern "C" __global__ void k(CArray1D<double> y, int beyond) {
         run_on_cpu(kernel, (y, 0), n_threads=300)
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "#include <curand_kernel.h>",
+            r"has no <curand_kernel\.h>; it has assert\.h, .*cub/\.\.\., .*CUNUMPY_CPU_DEVICE",
+        ),
+        ("#include <cuda/atomic>", "has no <cuda/atomic>"),
+        ("__device__ float f(cudaTextureObject_t t) { return tex1Dfetch<float>(t, 0); }", "no textures and surfaces"),
+        ("__device__ float f(unsigned long long t) { return tex2D<float>(t, 0, 0); }", "no textures and surfaces"),
+        ("__device__ void f(int* x) { k<<<1, 1>>>(x); }", "kernels can't launch kernels"),
+    ],
+)
+def test_what_the_cpu_device_lacks_is_told(line, hint):
+    source = 'extern "C" __global__ void k(int* x) { x[0] = 1; }'
+    text = f"{line}\n{source}" if line[0] == "#" else f"{source}\n{line}"
+    with pytest.raises(CompileError, match=hint):
+        run(text, np.zeros(1, np.int32), grid=1, block=1)
+
+
+def test_a_missing_header_of_the_users_is_no_fault_of_the_cpu_device():
+    with pytest.raises(CompileError) as caught:
+        run('#include "mine.h"\nextern "C" __global__ void k(int* x) {}', np.zeros(1, np.int32), grid=1, block=1)
+    assert "mine.h" in str(caught.value)
+    assert "CPU device has" not in str(caught.value)
+
+
 def test_complaints_of_the_compiler_are_at_the_users_line(tmp_path):
     file = tmp_path / "broken_cuda.cu"
     file.write_text(

@@ -234,10 +234,44 @@ def run_compiler(compiler: Compiler, arguments: Sequence[str], text: str | None,
     )
     if done.returncode:
         log = _users_part(done.stderr)
-        error = CompileError(f"{what}: does not compile for the CPU with {shlex.join(compiler.command)}:\n{log}")
+        error = CompileError(
+            f"{what}: does not compile for the CPU with {shlex.join(compiler.command)}:\n{log}{_hint(log)}"
+        )
         error.log, error.messages = log, tuple(compiler_messages(log))
         raise error
     return done.stdout
+
+
+_MISSING_HEADER = re.compile(r"fatal error: '?([\w./+-]+)'?(?::| file) (?:No such file|not found)")
+_CUDAS_HEADER = re.compile(
+    r"(cuda|cu[A-Z]|cu\w*\.h|cub/|thrust/|mma\.h|nv/|device_|sm_|texture_|surface_|vector_|math_)"
+)
+_TEXTURES = re.compile(
+    r"'(?:cuda(?:Texture|Surface)Object_t|texture|surface|(?:tex|surf)(?:1D|2D|3D|Cubemap)\w*)' was not declared"
+    r"|(?:unknown type name|undeclared identifier) '(?:cuda(?:Texture|Surface)Object_t|texture|surface)'"
+)
+_LAUNCH = re.compile(
+    r"expected (?:primary-)?expression before '<' token.*expected (?:primary-)?expression before '>' token", re.DOTALL
+)
+
+
+def _hint(log: str) -> str:
+    """Return what a log does not say: that the CPU device lacks something of CUDA's."""
+    if (header := _MISSING_HEADER.search(log)) is not None and _CUDAS_HEADER.match(header[1]):
+        known = [
+            path.name + ("/..." if path.is_dir() else "")
+            for path in sorted(INCLUDE_DIR.iterdir())
+            if path.name not in ("cunumpy_cpu", "cassert", "cmath", "memory")  # no headers of CUDA's
+        ]
+        return (
+            f"\nOf CUDA's headers the CPU device has no <{header[1]}>; it has {', '.join(known)}. Where only a GPU "
+            "needs it, include it within #ifndef CUNUMPY_CPU_DEVICE.\n"
+        )
+    if _TEXTURES.search(log) is not None:
+        return "\nThe CPU device has no textures and surfaces; read arrays, or run this kernel on a GPU.\n"
+    if _LAUNCH.search(log) is not None:
+        return "\nOn the CPU device kernels can't launch kernels.\n"
+    return ""
 
 
 def _users_part(log: str) -> str:
