@@ -246,6 +246,20 @@ def test_each_header_stands_alone(name):
     assert compile_cuda(f"#include <cunumpy/{name}.cuh>\n#include <cunumpy/{name}.cuh>\n__global__ void none() {{}}\n")
 
 
+@pytest.mark.parametrize("bounds_check", [(), ("-DCUNUMPY_BOUNDS_CHECK",)], ids=["", "bounds check"])
+def test_macros_of_one_letter_do_not_reach_in(bounds_check):
+    letters = "ABCDEFGHIJKLMNOPQRSUVWXYZ"  # T is a name in NVRTC's own headers
+    includes = "".join(f"#include <cunumpy/{name}.cuh>\n" for name in HEADERS)
+    kept = "".join(f"static_assert({letter} == {number}, \"kept\");\n" for number, letter in enumerate(letters))
+    source = f"""{includes}{kept}
+    extern "C" __global__ void use(Array2D<const double> x, Array2D<double> y, CArray1D<int> z) {{
+        y(1, 2) = x(1, 2) + x.sub(1)(N - N) + z(0);
+        cunumpy_atomic_add(&y(0, 0), cunumpy_block_sum(1.0));
+    }}"""
+    options = tuple(f"-D{letter}={number}" for number, letter in enumerate(letters))
+    assert compile_cuda(source, options=(*options, *bounds_check))
+
+
 def test_atomics_of_double_before_compute_capability_6():
     source = """#include <cunumpy/atomic.cuh>
     __global__ void add(double* p) { p[0] = cunumpy_atomic_add(p, 2); }"""

@@ -142,7 +142,7 @@ struct When<true> {
     typedef int type;
 };
 
-template <class T, class U>
+template <class T, class Other>
 struct Same {
     static constexpr bool value = false;
 };
@@ -161,7 +161,7 @@ struct WithoutConst<const T> {
 };
 
 // Whether no index has a floating type, which would lose its fraction.
-template <class... I>
+template <class... Is>
 struct Integers {
     static constexpr bool value = true;
 };
@@ -200,37 +200,37 @@ struct Strided {};
 struct Contiguous {};
 
 // Views of N >= 1 dimensions; Index, long long or int, is the type of the shape and of the arithmetic with indices.
-template <class T, int N, class Layout = Strided, class Index = long long>
+template <class T, int Rank, class Layout = Strided, class Index = long long>
 struct View;
 
-template <class T, int N, class Index>
-struct View<T, N, Strided, Index> {
+template <class T, int Rank, class Index>
+struct View<T, Rank, Strided, Index> {
     T* data;
-    Index shape[N];
-    Index strides[N];
+    Index shape[Rank];
+    Index strides[Rank];
 
     typedef T element_type;
     typedef typename cunumpy_detail::WithoutConst<T>::type value_type;
-    static constexpr int ndim = N;
+    static constexpr int ndim = Rank;
 
     // a(i, j, ...): the element at N indices.
-    template <class... I>
-    __device__ __forceinline__ T& operator()(I... i) const {
+    template <class... Is>
+    __device__ __forceinline__ T& operator()(Is... i) const {
         return at("", i...);
     }
 
     // The same, with the name that a bounds check tells; see CUNUMPY_AT.
-    template <class... I>
-    __device__ __forceinline__ T& at(const char* name, I... i) const {
-        static_assert(sizeof...(I) == N, "an array view takes as many indices as it has dimensions");
-        static_assert(N <= 4 || cunumpy_detail::Integers<I...>::value, "the indices of an array view are integers");
+    template <class... Is>
+    __device__ __forceinline__ T& at(const char* name, Is... i) const {
+        static_assert(sizeof...(Is) == Rank, "an array view takes as many indices as it has dimensions");
+        static_assert(Rank <= 4 || cunumpy_detail::Integers<Is...>::value, "the indices of an array view are integers");
         cunumpy_detail::check_indices(name, data, shape, 0, i...);
         return data[cunumpy_detail::strided_offset(strides, i...)];
     }
 
     // The value of an element that no thread writes during the kernel, through the read-only cache.
-    template <class... I>
-    __device__ __forceinline__ value_type load(I... i) const {
+    template <class... Is>
+    __device__ __forceinline__ value_type load(Is... i) const {
         return cunumpy_detail::load_constant(const_cast<const value_type*>(&at("", i...)));
     }
 
@@ -238,7 +238,7 @@ struct View<T, N, Strided, Index> {
     __device__ __forceinline__ T& flat(long long n) const {
         cunumpy_detail::check_index("", data, n, -1, size());
         Index rest = (Index)n, offset = 0;
-        for (int axis = N - 1; axis > 0; --axis) {
+        for (int axis = Rank - 1; axis > 0; --axis) {
             const Index next = rest / shape[axis];
             offset += (rest - next * shape[axis]) * strides[axis];
             rest = next;
@@ -249,19 +249,20 @@ struct View<T, N, Strided, Index> {
     // The number of elements.
     __host__ __device__ __forceinline__ long long size() const {
         long long product = shape[0];
-        for (int axis = 1; axis < N; ++axis) product *= shape[axis];
+        for (int axis = 1; axis < Rank; ++axis) product *= shape[axis];
         return product;
     }
 
     // a.sub(i, ...): the view of the remaining dimensions at fewer than N leading indices.
-    template <class... I>
-    __device__ __forceinline__ View<T, N - (int)sizeof...(I), Strided, Index> sub(I... i) const {
-        constexpr int fixed = sizeof...(I);
-        static_assert(fixed >= 1 && fixed < N, "sub takes at least one index, and fewer than the view has dimensions");
+    template <class... Is>
+    __device__ __forceinline__ View<T, Rank - (int)sizeof...(Is), Strided, Index> sub(Is... i) const {
+        constexpr int fixed = sizeof...(Is);
+        static_assert(fixed >= 1 && fixed < Rank,
+                      "sub takes at least one index, and fewer than the view has dimensions");
         cunumpy_detail::check_indices("", data, shape, 0, i...);
-        View<T, N - fixed, Strided, Index> result;
+        View<T, Rank - fixed, Strided, Index> result;
         result.data = data + cunumpy_detail::strided_offset(strides, i...);
-        for (int axis = fixed; axis < N; ++axis) {
+        for (int axis = fixed; axis < Rank; ++axis) {
             result.shape[axis - fixed] = shape[axis];
             result.strides[axis - fixed] = strides[axis];
         }
@@ -269,12 +270,12 @@ struct View<T, N, Strided, Index> {
     }
 
     // The view without one axis, at an index on it; N >= 2. `a.fix(1, j)` is column j of a matrix.
-    __device__ __forceinline__ View<T, (N > 1 ? N - 1 : 1), Strided, Index> fix(int axis, Index i) const {
-        static_assert(N > 1, "a view of one dimension has no axis to spare");
+    __device__ __forceinline__ View<T, (Rank > 1 ? Rank - 1 : 1), Strided, Index> fix(int axis, Index i) const {
+        static_assert(Rank > 1, "a view of one dimension has no axis to spare");
         cunumpy_detail::check_index("", data, i, axis, shape[axis]);
-        View<T, (N > 1 ? N - 1 : 1), Strided, Index> result;
+        View<T, (Rank > 1 ? Rank - 1 : 1), Strided, Index> result;
         result.data = data + i * strides[axis];
-        for (int a = 0; a < N - 1; ++a) {
+        for (int a = 0; a < Rank - 1; ++a) {
             result.shape[a] = shape[a + (a >= axis)];
             result.strides[a] = strides[a + (a >= axis)];
         }
@@ -301,11 +302,11 @@ struct View<T, N, Strided, Index> {
     __host__ __device__ __forceinline__ View strided() const { return *this; }
 
     // To a view of const T.
-    template <class U, typename cunumpy_detail::When<cunumpy_detail::Same<U, const T>::value>::type = 0>
-    __host__ __device__ __forceinline__ operator View<U, N, Strided, Index>() const {
-        View<U, N, Strided, Index> result;
+    template <class Other, typename cunumpy_detail::When<cunumpy_detail::Same<Other, const T>::value>::type = 0>
+    __host__ __device__ __forceinline__ operator View<Other, Rank, Strided, Index>() const {
+        View<Other, Rank, Strided, Index> result;
         result.data = data;
-        for (int axis = 0; axis < N; ++axis) {
+        for (int axis = 0; axis < Rank; ++axis) {
             result.shape[axis] = shape[axis];
             result.strides[axis] = strides[axis];
         }
@@ -314,30 +315,30 @@ struct View<T, N, Strided, Index> {
 };
 
 // The same for C-contiguous arrays; the functions that are not explained are those above.
-template <class T, int N, class Index>
-struct View<T, N, Contiguous, Index> {
+template <class T, int Rank, class Index>
+struct View<T, Rank, Contiguous, Index> {
     T* data;
-    Index shape[N];
+    Index shape[Rank];
 
     typedef T element_type;
     typedef typename cunumpy_detail::WithoutConst<T>::type value_type;
-    static constexpr int ndim = N;
+    static constexpr int ndim = Rank;
 
-    template <class... I>
-    __device__ __forceinline__ T& operator()(I... i) const {
+    template <class... Is>
+    __device__ __forceinline__ T& operator()(Is... i) const {
         return at("", i...);
     }
 
-    template <class... I>
-    __device__ __forceinline__ T& at(const char* name, I... i) const {
-        static_assert(sizeof...(I) == N, "an array view takes as many indices as it has dimensions");
-        static_assert(N <= 4 || cunumpy_detail::Integers<I...>::value, "the indices of an array view are integers");
+    template <class... Is>
+    __device__ __forceinline__ T& at(const char* name, Is... i) const {
+        static_assert(sizeof...(Is) == Rank, "an array view takes as many indices as it has dimensions");
+        static_assert(Rank <= 4 || cunumpy_detail::Integers<Is...>::value, "the indices of an array view are integers");
         cunumpy_detail::check_indices(name, data, shape, 0, i...);
         return data[cunumpy_detail::row_major_offset(shape, (Index)0, i...)];
     }
 
-    template <class... I>
-    __device__ __forceinline__ value_type load(I... i) const {
+    template <class... Is>
+    __device__ __forceinline__ value_type load(Is... i) const {
         return cunumpy_detail::load_constant(const_cast<const value_type*>(&at("", i...)));
     }
 
@@ -348,18 +349,19 @@ struct View<T, N, Contiguous, Index> {
 
     __host__ __device__ __forceinline__ long long size() const {
         long long product = shape[0];
-        for (int axis = 1; axis < N; ++axis) product *= shape[axis];
+        for (int axis = 1; axis < Rank; ++axis) product *= shape[axis];
         return product;
     }
 
-    template <class... I>
-    __device__ __forceinline__ View<T, N - (int)sizeof...(I), Contiguous, Index> sub(I... i) const {
-        constexpr int fixed = sizeof...(I);
-        static_assert(fixed >= 1 && fixed < N, "sub takes at least one index, and fewer than the view has dimensions");
+    template <class... Is>
+    __device__ __forceinline__ View<T, Rank - (int)sizeof...(Is), Contiguous, Index> sub(Is... i) const {
+        constexpr int fixed = sizeof...(Is);
+        static_assert(fixed >= 1 && fixed < Rank,
+                      "sub takes at least one index, and fewer than the view has dimensions");
         cunumpy_detail::check_indices("", data, shape, 0, i...);
-        View<T, N - fixed, Contiguous, Index> result;
+        View<T, Rank - fixed, Contiguous, Index> result;
         Index offset = cunumpy_detail::row_major_offset(shape, (Index)0, i...);
-        for (int axis = fixed; axis < N; ++axis) {
+        for (int axis = fixed; axis < Rank; ++axis) {
             result.shape[axis - fixed] = shape[axis];
             offset *= shape[axis];
         }
@@ -368,28 +370,28 @@ struct View<T, N, Contiguous, Index> {
     }
 
     // a.row(i, ...): a pointer to the elements of the last axis at the N - 1 indices before it.
-    template <class... I>
-    __device__ __forceinline__ T* row(I... i) const {
-        static_assert(sizeof...(I) == N - 1, "row takes one index less than the view has dimensions");
+    template <class... Is>
+    __device__ __forceinline__ T* row(Is... i) const {
+        static_assert(sizeof...(Is) == Rank - 1, "row takes one index less than the view has dimensions");
         cunumpy_detail::check_indices("", data, shape, 0, i...);
-        return data + cunumpy_detail::row_major_offset(shape, (Index)0, i...) * shape[N - 1];
+        return data + cunumpy_detail::row_major_offset(shape, (Index)0, i...) * shape[Rank - 1];
     }
 
-    __device__ __forceinline__ View<T, (N > 1 ? N - 1 : 1), Strided, Index> fix(int axis, Index i) const {
+    __device__ __forceinline__ View<T, (Rank > 1 ? Rank - 1 : 1), Strided, Index> fix(int axis, Index i) const {
         return strided().fix(axis, i);
     }
 
-    __device__ __forceinline__ View<T, N, Strided, Index> slice(int axis, Index begin, Index end,
+    __device__ __forceinline__ View<T, Rank, Strided, Index> slice(int axis, Index begin, Index end,
                                                                          Index step = 1) const {
         return strided().slice(axis, begin, end, step);
     }
 
     // The same elements as a strided view.
-    __host__ __device__ __forceinline__ View<T, N, Strided, Index> strided() const {
-        View<T, N, Strided, Index> result;
+    __host__ __device__ __forceinline__ View<T, Rank, Strided, Index> strided() const {
+        View<T, Rank, Strided, Index> result;
         result.data = data;
         Index stride = 1;
-        for (int axis = N - 1; axis >= 0; --axis) {
+        for (int axis = Rank - 1; axis >= 0; --axis) {
             result.shape[axis] = shape[axis];
             result.strides[axis] = stride;
             stride *= shape[axis];
@@ -398,18 +400,18 @@ struct View<T, N, Contiguous, Index> {
     }
 
     // To a strided view of T or const T.
-    template <class U, typename cunumpy_detail::When<cunumpy_detail::Same<U, T>::value ||
-                                                     cunumpy_detail::Same<U, const T>::value>::type = 0>
-    __host__ __device__ __forceinline__ operator View<U, N, Strided, Index>() const {
+    template <class Other, typename cunumpy_detail::When<cunumpy_detail::Same<Other, T>::value ||
+                                                     cunumpy_detail::Same<Other, const T>::value>::type = 0>
+    __host__ __device__ __forceinline__ operator View<Other, Rank, Strided, Index>() const {
         return strided();
     }
 
     // To a view of const T.
-    template <class U, typename cunumpy_detail::When<cunumpy_detail::Same<U, const T>::value>::type = 0>
-    __host__ __device__ __forceinline__ operator View<U, N, Contiguous, Index>() const {
-        View<U, N, Contiguous, Index> result;
+    template <class Other, typename cunumpy_detail::When<cunumpy_detail::Same<Other, const T>::value>::type = 0>
+    __host__ __device__ __forceinline__ operator View<Other, Rank, Contiguous, Index>() const {
+        View<Other, Rank, Contiguous, Index> result;
         result.data = data;
-        for (int axis = 0; axis < N; ++axis) result.shape[axis] = shape[axis];
+        for (int axis = 0; axis < Rank; ++axis) result.shape[axis] = shape[axis];
         return result;
     }
 };
@@ -417,11 +419,11 @@ struct View<T, N, Contiguous, Index> {
 // ---- 32-bit indices -------------------------------------------------------------------------------------------------
 
 // Whether the size, and every offset between elements, is below 2^31, so that index32 may be used.
-template <class T, int N>
-__host__ __device__ __forceinline__ bool fits_index32(const View<T, N, Strided, long long>& a) {
+template <class T, int Rank>
+__host__ __device__ __forceinline__ bool fits_index32(const View<T, Rank, Strided, long long>& a) {
     const long long limit = 0x7fffffff;
     long long size = 1, above = 0, below = 0;
-    for (int axis = 0; axis < N; ++axis) {
+    for (int axis = 0; axis < Rank; ++axis) {
         const long long extent = a.shape[axis], stride = a.strides[axis];
         if (extent > limit) return false;
         size = size * extent > limit ? limit + 1 : size * extent;
@@ -434,34 +436,34 @@ __host__ __device__ __forceinline__ bool fits_index32(const View<T, N, Strided, 
     return size <= limit;
 }
 
-template <class T, int N>
-__host__ __device__ __forceinline__ bool fits_index32(const View<T, N, Contiguous, long long>& a) {
+template <class T, int Rank>
+__host__ __device__ __forceinline__ bool fits_index32(const View<T, Rank, Contiguous, long long>& a) {
     return fits_index32(a.strided());
 }
 
 // The view with indices of type int. Only where fits_index32(a), which a bounds check ensures.
-template <class T, int N>
-__device__ __forceinline__ View<T, N, Strided, int> index32(const View<T, N, Strided, long long>& a) {
+template <class T, int Rank>
+__device__ __forceinline__ View<T, Rank, Strided, int> index32(const View<T, Rank, Strided, long long>& a) {
 #ifdef CUNUMPY_BOUNDS_CHECK
     if (!fits_index32(a)) cunumpy_detail::index_error("index32", a.data, a.size(), -1, 0x80000000ll);
 #endif
-    View<T, N, Strided, int> result;
+    View<T, Rank, Strided, int> result;
     result.data = a.data;
-    for (int axis = 0; axis < N; ++axis) {
+    for (int axis = 0; axis < Rank; ++axis) {
         result.shape[axis] = (int)a.shape[axis];
         result.strides[axis] = (int)a.strides[axis];
     }
     return result;
 }
 
-template <class T, int N>
-__device__ __forceinline__ View<T, N, Contiguous, int> index32(const View<T, N, Contiguous, long long>& a) {
+template <class T, int Rank>
+__device__ __forceinline__ View<T, Rank, Contiguous, int> index32(const View<T, Rank, Contiguous, long long>& a) {
 #ifdef CUNUMPY_BOUNDS_CHECK
     if (!fits_index32(a)) cunumpy_detail::index_error("index32", a.data, a.size(), -1, 0x80000000ll);
 #endif
-    View<T, N, Contiguous, int> result;
+    View<T, Rank, Contiguous, int> result;
     result.data = a.data;
-    for (int axis = 0; axis < N; ++axis) result.shape[axis] = (int)a.shape[axis];
+    for (int axis = 0; axis < Rank; ++axis) result.shape[axis] = (int)a.shape[axis];
     return result;
 }
 
@@ -470,10 +472,10 @@ __device__ __forceinline__ View<T, N, Contiguous, int> index32(const View<T, N, 
 // ---- Names ----------------------------------------------------------------------------------------------------------
 
 namespace cunumpy_detail {
-template <class T, int N>
-using ArrayView = cunumpy::View<T, N, cunumpy::Strided, long long>;
-template <class T, int N>
-using CArrayView = cunumpy::View<T, N, cunumpy::Contiguous, long long>;
+template <class T, int Rank>
+using ArrayView = cunumpy::View<T, Rank, cunumpy::Strided, long long>;
+template <class T, int Rank>
+using CArrayView = cunumpy::View<T, Rank, cunumpy::Contiguous, long long>;
 }  // namespace cunumpy_detail
 
 #define CUNUMPY_ARRAY_VIEW_NAMES(N)                                                             \

@@ -63,14 +63,14 @@ __device__ __forceinline__ unsigned long long cas_bits(unsigned long long* p, un
     return atomicCAS(p, expected, desired);
 }
 // Within the aligned 32-bit word around 1 or 2 bytes, of which the others stay as they are.
-template <class B>
-__device__ __forceinline__ B cas_bits(B* p, B expected, B desired) {
+template <class Word>
+__device__ __forceinline__ Word cas_bits(Word* p, Word expected, Word desired) {
     const unsigned int place = (unsigned int)((unsigned long long)p & 3);
     unsigned int* word = (unsigned int*)((unsigned char*)p - place);
-    const unsigned int shift = 8 * place, mask = (unsigned int)(B)-1 << shift;
+    const unsigned int shift = 8 * place, mask = (unsigned int)(Word)-1 << shift;
     unsigned int old = *(volatile unsigned int*)word;
     while (true) {
-        const B found = (B)((old & mask) >> shift);
+        const Word found = (Word)((old & mask) >> shift);
         if (found != expected) return found;
         const unsigned int assumed = old;
         old = atomicCAS(word, assumed, (assumed & ~mask) | (unsigned int)desired << shift);
@@ -93,14 +93,14 @@ __device__ __forceinline__ T from_bits(typename Bits<sizeof(T)>::type bits) {
 
 template <class T>
 __device__ __forceinline__ typename Checked<T>::type atomic_read(const T* p) {
-    typedef typename Bits<sizeof(T)>::type B;
-    return from_bits<T>(*(const volatile B*)p);
+    typedef typename Bits<sizeof(T)>::type Word;
+    return from_bits<T>(*(const volatile Word*)p);
 }
 // Puts `desired` where `expected` is, and gives what was there, also by its bits: true if that was it.
 template <class T>
 __device__ __forceinline__ bool atomic_replace(T* p, T* expected, T desired) {
-    typedef typename Bits<sizeof(T)>::type B;
-    const B before = bits_of(*expected), found = cas_bits((B*)p, before, bits_of(desired));
+    typedef typename Bits<sizeof(T)>::type Word;
+    const Word before = bits_of(*expected), found = cas_bits((Word*)p, before, bits_of(desired));
     *expected = from_bits<T>(found);
     return found == before;
 }
@@ -141,8 +141,8 @@ __device__ __forceinline__ T atomic_exchange(Choice<bytes>, T* p, T v) {
 }  // namespace cunumpy_detail
 
 // Replaces *p by f(*p), for a function f(T) -> T without side effects; it may be called several times.
-template <class T, class F>
-__device__ __forceinline__ T cunumpy_atomic_update(T* p, F f) {
+template <class T, class Update>
+__device__ __forceinline__ T cunumpy_atomic_update(T* p, Update f) {
     T old = cunumpy_detail::atomic_read(p);
     while (!cunumpy_detail::atomic_replace(p, &old, (T)f(old))) {
     }
@@ -272,9 +272,9 @@ __device__ __forceinline__ T cunumpy_atomic_add_3d(T* data, long long n1, long l
 }
 
 // Adds to the element a(i, ...) of an array view, with the bounds check that this has; the value comes first.
-template <class View, class... I>
+template <class View, class... Is>
 __device__ __forceinline__ typename View::value_type cunumpy_atomic_add_at(const View& a, typename View::value_type v,
-                                                                           I... i) {
+                                                                           Is... i) {
     return cunumpy_atomic_add(&a(i...), v);
 }
 

@@ -92,38 +92,38 @@ struct UnsignedIndex<int> {
     typedef unsigned int type;
 };
 
-template <class Index, int N>
+template <class Index, int Rank>
 struct GridItem;
 template <class Index>
 struct GridItem<Index, 1> {
     typedef Index type;
-    template <class U>
-    static __device__ __forceinline__ type make(const U* p) {
+    template <class Other>
+    static __device__ __forceinline__ type make(const Other* p) {
         return (Index)p[0];
     }
 };
 template <class Index>
 struct GridItem<Index, 2> {
     typedef cunumpy::Index2<Index> type;
-    template <class U>
-    static __device__ __forceinline__ type make(const U* p) {
+    template <class Other>
+    static __device__ __forceinline__ type make(const Other* p) {
         return type{(Index)p[0], (Index)p[1]};
     }
 };
 template <class Index>
 struct GridItem<Index, 3> {
     typedef cunumpy::Index3<Index> type;
-    template <class U>
-    static __device__ __forceinline__ type make(const U* p) {
+    template <class Other>
+    static __device__ __forceinline__ type make(const Other* p) {
         return type{(Index)p[0], (Index)p[1], (Index)p[2]};
     }
 };
 
 // The indices that a thread visits, the last axis fastest; both the range and its iterator.
-template <class Index, int N>
+template <class Index, int Rank>
 struct GridRange {
     typedef typename UnsignedIndex<Index>::type Unsigned;
-    Unsigned position[N], first[N], limit[N], step[N];
+    Unsigned position[Rank], first[Rank], limit[Rank], step[Rank];
 
     __device__ __forceinline__ void axis(int a, Index extent, long long index, long long size) {
         const long long largest = (long long)((Unsigned)-1 >> 1);
@@ -134,7 +134,7 @@ struct GridRange {
     __device__ __forceinline__ GridRange begin() const {
         GridRange it = *this;
         bool empty = false;
-        for (int a = 0; a < N; ++a) {
+        for (int a = 0; a < Rank; ++a) {
             it.position[a] = first[a];
             empty = empty || first[a] >= limit[a];
         }
@@ -142,11 +142,11 @@ struct GridRange {
         return it;
     }
     __device__ __forceinline__ GridRange end() const { return *this; }
-    __device__ __forceinline__ typename GridItem<Index, N>::type operator*() const {
-        return GridItem<Index, N>::make(position);
+    __device__ __forceinline__ typename GridItem<Index, Rank>::type operator*() const {
+        return GridItem<Index, Rank>::make(position);
     }
     __device__ __forceinline__ GridRange& operator++() {
-        for (int a = N - 1; a >= 0; --a) {
+        for (int a = Rank - 1; a >= 0; --a) {
             position[a] += step[a];
             if (a == 0 || position[a] < limit[a]) break;
             position[a] = first[a];
@@ -243,11 +243,12 @@ __host__ __device__ __forceinline__ Index3<int> unravel_index32(int flat, int ni
 }
 
 // In any number of dimensions: fills `index`; `shape` may be that of an array view. Index is long long or int.
-template <class Index, int N>
-__host__ __device__ __forceinline__ void unravel_index(long long flat, const Index (&shape)[N], Index (&index)[N]) {
+template <class Index, int Rank>
+__host__ __device__ __forceinline__ void unravel_index(long long flat, const Index (&shape)[Rank],
+                                                       Index (&index)[Rank]) {
     typedef typename cunumpy_detail::UnsignedIndex<Index>::type Unsigned;
     Unsigned n = (Unsigned)flat;
-    for (int axis = N - 1; axis > 0; --axis) {
+    for (int axis = Rank - 1; axis > 0; --axis) {
         const Unsigned extent = (Unsigned)shape[axis], next = n / extent;
         index[axis] = (Index)(n - next * extent);
         n = next;

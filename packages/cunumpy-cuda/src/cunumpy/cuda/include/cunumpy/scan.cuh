@@ -175,57 +175,57 @@ __device__ __forceinline__ T cunumpy_block_exclusive_sum(T v) {
 
 // Thread t has the items t N ... t N + N - 1 of N times as many as there are threads; each becomes its prefix.
 // Block-wide.
-template <class T, int N, class Op>
-__device__ __forceinline__ void cunumpy_block_inclusive_scan_items(T (&items)[N], Op op, T* total) {
-    for (int i = 1; i < N; ++i) items[i] = op(items[i - 1], items[i]);
+template <class T, int Items, class Op>
+__device__ __forceinline__ void cunumpy_block_inclusive_scan_items(T (&items)[Items], Op op, T* total) {
+    for (int i = 1; i < Items; ++i) items[i] = op(items[i - 1], items[i]);
     T before;
-    cunumpy_detail::block_scan(items[N - 1], op, &before, total);
+    cunumpy_detail::block_scan(items[Items - 1], op, &before, total);
     if (cunumpy_block_thread() > 0)
-        for (int i = 0; i < N; ++i) items[i] = op(before, items[i]);
+        for (int i = 0; i < Items; ++i) items[i] = op(before, items[i]);
 }
-template <class T, int N, class Op>
-__device__ __forceinline__ void cunumpy_block_inclusive_scan_items(T (&items)[N], Op op) {
+template <class T, int Items, class Op>
+__device__ __forceinline__ void cunumpy_block_inclusive_scan_items(T (&items)[Items], Op op) {
     T total;
     cunumpy_block_inclusive_scan_items(items, op, &total);
 }
-template <class T, int N, class Op>
+template <class T, int Items, class Op>
 __device__ __forceinline__ void cunumpy_block_exclusive_scan_items(
-    T (&items)[N], Op op, typename cunumpy_detail::NotDeduced<T>::type identity, T* total) {
+    T (&items)[Items], Op op, typename cunumpy_detail::NotDeduced<T>::type identity, T* total) {
     T sum = items[0];
-    for (int i = 1; i < N; ++i) sum = op(sum, items[i]);
+    for (int i = 1; i < Items; ++i) sum = op(sum, items[i]);
     T before;
     cunumpy_detail::block_scan(sum, op, &before, total);
     const bool first = cunumpy_block_thread() == 0;
     T item = items[0];
     items[0] = first ? (T)identity : before;
-    for (int i = 1; i < N; ++i) {
+    for (int i = 1; i < Items; ++i) {
         const T next = items[i];
         items[i] = first && i == 1 ? item : op(items[i - 1], item);
         item = next;
     }
 }
-template <class T, int N, class Op>
+template <class T, int Items, class Op>
 __device__ __forceinline__ void cunumpy_block_exclusive_scan_items(
-    T (&items)[N], Op op, typename cunumpy_detail::NotDeduced<T>::type identity) {
+    T (&items)[Items], Op op, typename cunumpy_detail::NotDeduced<T>::type identity) {
     T total;
     cunumpy_block_exclusive_scan_items(items, op, identity, &total);
 }
 
 // The same for sums.
-template <class T, int N>
-__device__ __forceinline__ void cunumpy_block_inclusive_sum_items(T (&items)[N], T* total) {
+template <class T, int Items>
+__device__ __forceinline__ void cunumpy_block_inclusive_sum_items(T (&items)[Items], T* total) {
     cunumpy_block_inclusive_scan_items(items, cunumpy_sum_op(), total);
 }
-template <class T, int N>
-__device__ __forceinline__ void cunumpy_block_inclusive_sum_items(T (&items)[N]) {
+template <class T, int Items>
+__device__ __forceinline__ void cunumpy_block_inclusive_sum_items(T (&items)[Items]) {
     cunumpy_block_inclusive_scan_items(items, cunumpy_sum_op());
 }
-template <class T, int N>
-__device__ __forceinline__ void cunumpy_block_exclusive_sum_items(T (&items)[N], T* total) {
+template <class T, int Items>
+__device__ __forceinline__ void cunumpy_block_exclusive_sum_items(T (&items)[Items], T* total) {
     cunumpy_block_exclusive_scan_items(items, cunumpy_sum_op(), (T)0, total);
 }
-template <class T, int N>
-__device__ __forceinline__ void cunumpy_block_exclusive_sum_items(T (&items)[N]) {
+template <class T, int Items>
+__device__ __forceinline__ void cunumpy_block_exclusive_sum_items(T (&items)[Items]) {
     cunumpy_block_exclusive_scan_items(items, cunumpy_sum_op(), (T)0);
 }
 
