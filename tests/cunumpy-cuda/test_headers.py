@@ -250,7 +250,7 @@ def test_each_header_stands_alone(name):
 def test_macros_of_one_letter_do_not_reach_in(bounds_check):
     letters = "ABCDEFGHIJKLMNOPQRSUVWXYZ"  # T is a name in NVRTC's own headers
     includes = "".join(f"#include <cunumpy/{name}.cuh>\n" for name in HEADERS)
-    kept = "".join(f"static_assert({letter} == {number}, \"kept\");\n" for number, letter in enumerate(letters))
+    kept = "".join(f'static_assert({letter} == {number}, "kept");\n' for number, letter in enumerate(letters))
     source = f"""{includes}{kept}
     extern "C" __global__ void use(Array2D<const double> x, Array2D<double> y, CArray1D<int> z) {{
         y(1, 2) = x(1, 2) + x.sub(1)(N - N) + z(0);
