@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpu_device import mode_of, run
+from cpu_device import address, compiled, mode_of, run
 from cunumpy.kernels import CudaKernel
 from cunumpy.kernels._cpu_device.launch import run_on_cpu
 
@@ -188,6 +188,32 @@ BODIES = {
         int seen = counter; s[t] = x[i]; __syncthreads();
         if (t == 0) counter = 100; __syncthreads();
         y[i] = seen + counter + s[t]; __syncthreads(); if (t == 0) counter = 3;""",
+    # Pointers to variables that have no other use behind the barrier.
+    "pointers": """
+        double v = x[i], w[3]; double* p = &v; double* q;
+        for (int j = 0; j < 3; ++j) w[j] = v + j;
+        q = w + 1; s[t] = v; __syncthreads();
+        y[i] = *p + q[1] + s[63 - t]; const double u = t; const double* r = &u; __syncthreads();
+        y[i] += *r;""",
+    # A loop that ends where all threads have returned.
+    "endless": """
+        s[t] = 1;
+        while (true) {
+            s[t] += 1; __syncthreads();
+            if (s[0] > 3) { y[i] = s[63 - t]; return; }
+            __syncthreads();
+        }""",
+}
+
+# What words don't show: counters that change in the loop, and variables that take the name of others.
+HIDDEN = {
+    "for (int u = 0; u < 4; ++u) { s[t] = u; __syncthreads(); bump(u); y[t] += s[63 - t]; __syncthreads(); }": 2,
+    "for (int u = 0; u < 4; ++u) { s[t] = u; __syncthreads(); (u)++; y[t] += s[63 - t]; __syncthreads(); }": 2,
+    "for (int u = 0, w = 0; u < 4; ++u) { s[t] = u; __syncthreads(); (n ? u : w) += 1; y[t] += s[63 - t]; SYNC }": 2,
+    "{ int n(7); __syncthreads(); y[t] = n; }": 7,
+    "Pair p = {2, 7}; { auto [m, n] = p; __syncthreads(); y[t] = m + n; }": 9,
+    "typedef float D; __syncthreads(); y[t] = sizeof(D);": 4,
+    "int (*n)[2] = nullptr; __syncthreads(); y[t] = sizeof(n[0]);": 8,
 }
 
 
@@ -243,3 +269,21 @@ extern "C" __global__ void k(const double* x, double* y, int n) {{
     kernel = run(source, x, y, 5, grid=1, block=64)
     assert mode_of(kernel) == "fibers"
     np.testing.assert_array_equal(y, 3 + 3 if "n = 3" in body else 5)
+
+
+def test_what_words_do_not_show_is_found():
+    source = """
+#define SYNC __syncthreads();
+struct Pair { int a, b; };
+typedef double D;
+__device__ int n = 1;
+__device__ void bump(int& a) { ++a; }
+"""
+    for number, body in enumerate(HIDDEN):
+        source += f"""
+extern "C" __global__ void k{number}(double* y) {{ __shared__ double s[64]; const int t = threadIdx.x; {body} }}"""
+    kernels = compiled(source, [f"k{number}" for number in range(len(HIDDEN))])
+    for kernel, (body, expected) in zip(kernels.values(), HIDDEN.items(), strict=True):
+        y = np.zeros(64)
+        assert kernel.function.launch([address(y)], (1,), (64,), 0) is None
+        np.testing.assert_array_equal(y, expected, err_msg=body)

@@ -11,15 +11,18 @@ import random
 import numpy as np
 import pytest
 
-from cunumpy.kernels._cpu_device.build import Library, Program
+from cpu_device import address, compiled
 
 BATCHES = int(os.environ.get("FUZZ_BATCHES", "1"))
 KERNELS = 10
 BLOCK = 64
+EXACT = ("-ffp-contract=off",)  # products and sums are rounded one by one
 
 HEAD = """
 __device__ double bounded(double v) { return v > 100 ? 1 + v * 1e-3 : v < -100 ? -1 + v * 1e-3 : v; }
 __device__ void wait() { __syncthreads(); }
+__device__ void twist(double& v, int t) { if (t % 3) v = bounded(v * 2 - t); }
+struct Pair { double first; int second; };
 """
 
 
@@ -30,6 +33,8 @@ class Barriers:
         self.random = random.Random(seed)
         self.variables: list[str] = []
         self.counters: list[str] = []  # of loops that all threads go through together
+        self.uniform: list[str] = []  # numbers that are the same for all threads of a block
+        self.odd = seed % 3 == 0  # some have what the CPU device may not split
         self.count = 0
 
     def name(self, letter: str) -> str:
@@ -39,16 +44,70 @@ class Barriers:
     def value(self) -> str:
         """Return an expression of what is the thread's own."""
         values = ["t", "(double)i", "1.5", "(double)n", "s[t]", "x[i]", *self.variables]
-        values += [f"(double){counter}" for counter in self.counters]
+        values += [f"(double){number}" for number in self.counters + self.uniform]
         found = self.random.choice(values)
         for _ in range(self.random.randint(0, 3)):
             found = f"({found} {self.random.choice('+-*')} {self.random.choice(values)})"
         return found
 
+    def number(self) -> str:
+        """Return an expression that is the same for all threads of the block."""
+        return self.random.choice(["n", "n - 1", "(int)blockIdx.x + 1", "3", *self.counters, *self.uniform])
+
     def some(self, most: int, depth: int, in_loop: bool) -> str:
-        return " ".join(self.statement(depth, in_loop) for _ in range(self.random.randint(1, most)))
+        """Return statements, in a scope of their own."""
+        variables, uniform = list(self.variables), list(self.uniform)
+        text = " ".join(self.statement(depth, in_loop) for _ in range(self.random.randint(1, most)))
+        self.variables, self.uniform = variables, uniform
+        return text
 
     def statement(self, depth: int, in_loop: bool) -> str:
+        return self.other(depth) if self.random.random() < 0.3 else self.usual(depth, in_loop)
+
+    def other(self, depth: int) -> str:
+        kind, value = self.random.randrange(10 if self.odd else 6), self.value()
+        names = [name for name in self.variables if name[0] == "v"]
+        if kind == 0:
+            name, number = self.name("m"), self.number()
+            self.uniform.append(name)
+            return f"const int {name} = ({number}) % 5 + 1;"
+        if kind == 1:
+            name = self.name("a")
+            self.variables += [f"{name}[t % 3]", f"{name}[1]"]
+            return f"double {name}[3]; for (int q = 0; q < 3; ++q) {name}[q] = bounded({value} + q);"
+        if kind == 2:
+            few = self.random.choice(["t == 0", "t < 5", "t % 2", "t >= 32"])
+            return f"if ({few}) s[t] = bounded({value}); else y[i] += bounded({self.value()});"
+        if kind == 3:
+            step = "if (t < d) s[t] = bounded(s[t] + s[t + d]);"
+            return f"SYNC; for (int d = blockDim.x / 2; d > 0; d /= 2) {{ {step} SYNC; }}"
+        if kind == 4 and names:
+            name = self.name("q")
+            self.variables.append(f"(*{name})")
+            return f"double* {name} = &{self.random.choice(names)}; *{name} = bounded(*{name} + {value});"
+        if kind == 5 and names:
+            return f"twist({self.random.choice(names)}, t);"
+        if kind == 6 and depth < 2:
+            name = self.name("w")
+            body = self.some(3, depth + 1, True)
+            return f"int {name} = 0; do {{ {body} SYNC; }} while (++{name} < {self.number()} % 4);"
+        if kind == 7 and names:
+            name = self.name("v")
+            changed = self.random.choice(names)
+            self.variables.append(name)
+            return f"double& {name} = {changed}; {name} = bounded({name} + {value});"
+        if kind == 8:
+            name = self.name("p")
+            self.variables += [f"{name}.first", f"{name}.second"]
+            cases = f"case 0: {name}.second = 2; break; case 1: {name}.first += 1; default: {name}.second += 3;"
+            return f"Pair {name} = {{bounded({value}), t % 9}}; switch (t % 4) {{ {cases} }}"
+        if kind == 9 and depth < 2:
+            name = self.name("w")
+            body = self.some(3, depth + 1, True)
+            return f"int {name} = 0; while ({name} < {self.number()} % 4) {{ {body} SYNC; ++{name}; }}"
+        return f"y[i] -= bounded({value});"
+
+    def usual(self, depth: int, in_loop: bool) -> str:
         chance = self.random.random()
         if chance < 0.2:
             text, name = self.value(), self.name("v")
@@ -68,24 +127,18 @@ class Barriers:
             self.variables.append(name)
             return f"SYNC; double {name} = s[(t + {distance}) % {BLOCK}]; SYNC; s[t] = {name};"
         if chance < 0.80 and depth < 2:
-            counter, known = self.name("u"), list(self.variables)
+            counter = self.name("u")
             self.counters.append(counter)
             body = self.some(4, depth + 1, True)
             if self.random.random() < 0.3:
                 body += f" if ({counter} == 2) break;"
             if self.random.random() < 0.3:
                 body = f"if ({counter} == 1) continue; {body}"
-            self.variables = known
             self.counters.pop()
-            end = self.random.choice(["3", "n", "n - 1"])
-            return f"for (int {counter} = 0; {counter} < {end}; ++{counter}) {{ {body} SYNC; }}"
+            return f"for (int {counter} = 0; {counter} < {self.number()}; ++{counter}) {{ {body} SYNC; }}"
         if chance < 0.86 and depth < 2:
-            known = list(self.variables)
-            then = self.some(3, depth + 1, in_loop)
-            self.variables = list(known)
-            other = self.some(3, depth + 1, in_loop)
-            self.variables = known
-            condition = self.random.choice(["n > 2", "n < 2", "blockIdx.x == 1"])
+            then, other = self.some(3, depth + 1, in_loop), self.some(3, depth + 1, in_loop)
+            condition = self.random.choice([f"{self.number()} > 2", f"{self.number()} < 2", "blockIdx.x == 1"])
             return f"if ({condition}) {{ {then} SYNC; }} else {{ {other} }}"
         if chance < 0.92:
             more = f" + {self.variables[0]}" if self.variables else ""
@@ -153,6 +206,28 @@ class Independent:
             return f"({self.random.choice(variables)} > {self.random.choice(variables)} ? {first} : {second})"
         return f"({first} {self.random.choice('+-*')} {second})"
 
+    def other(self, number: int, value: str, variables: list[str]) -> str:
+        kind = self.random.randrange(6)
+        if kind == 0:  # sums over threads, in whatever order
+            return f"atomicAdd(w + 350 + i % {self.random.randint(1, 40)}, 1u + i % 3);"
+        if kind == 1:
+            cases = f"case 0: y[i] = bounded({value}); break; case 2: z[i] += 1; default: y[i] += 2;"
+            return f"switch (i % 4) {{ {cases} }}"
+        if kind == 2:
+            return f"int c{number} = i % 9; while (c{number} > 0) {{ z[i] = bounded(z[i] + {value}); c{number} -= 2; }}"
+        if kind == 3:
+            name = f"p{number}"
+            variables += [f"{name}.first", f"{name}.second"]
+            return f"Pair {name} = {{bounded({value}), (int)(i % 5)}}; if ({name}.second == 2) {name}.first = -1;"
+        if kind == 4:
+            name = f"v{number}"
+            variables.append(name)
+            return (
+                f"double {name} = bounded({value}); twist({name}, i % 100); double& r{number} = {name}; r{number} += 1;"
+            )
+        again = f"if (i % 5 == 1) break; y[i] = bounded({value});"
+        return f"int d{number} = 0; do {{ {again} }} while (++d{number} < i % 4);"
+
     def body(self, leave: str) -> str:
         variables, lines = ["x[i]", "1.5", "(double)i", "(double)n", "z[i]"], []
         for number in range(self.random.randint(2, 9)):
@@ -171,8 +246,10 @@ class Independent:
                 lines.append(f"if (i % 11 == 3) z[i] = bounded({value});")
             elif chance < 0.9:
                 lines.append(f"z[i] = bounded({value}); y[i] += z[i];")
-            else:
+            elif chance < 0.93:
                 lines.append("w[i] = (unsigned)(i % 17) + w[i]; y[i] += w[i];")
+            else:
+                lines.append(self.other(number, value, variables))
         return "\n      ".join([*lines, f"y[i] = bounded(y[i] + {self.value(variables)});"])
 
     def kernel(self, name: str, place: str, first: str) -> str:
@@ -184,24 +261,12 @@ class Independent:
 """
 
 
-def compiled(source: str, names: list[str]) -> dict[str, Library]:
-    """Compile all kernels of a source at once, with products and sums that are rounded one by one."""
-    exact = ("-ffp-contract=off",)
-    program = Program(source, "generated.cu", "", (), None, "", "generated", tuple(names), host_options=exact)
-    opened: dict = {}
-    return {name: Library(program._replace(expression=name), None, opened) for name in names}
-
-
-def address(array: np.ndarray) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_loops_between_barriers(batch: int) -> None:
     seeds = range(batch * KERNELS, (batch + 1) * KERNELS)
     text = {f"split{seed}": Barriers(seed).kernel(f"split{seed}", "__syncthreads()") for seed in seeds}
     text |= {f"alone{seed}": Barriers(seed).kernel(f"alone{seed}", "wait()") for seed in seeds}
-    run = compiled(HEAD + "".join(text.values()), list(text))
+    run = compiled(HEAD + "".join(text.values()), text, options=EXACT)
     modes = {name: one.mode for name, one in run.items()}
     assert {modes[f"alone{seed}"] for seed in seeds} == {"fibers"}
     assert "loops between barriers" in {modes[f"split{seed}"] for seed in seeds}
@@ -222,7 +287,7 @@ def test_loops_without_barriers(place: str, batch: int) -> None:
     text = {f"loop{seed}": Independent(seed).kernel(f"loop{seed}", place, "") for seed in seeds}
     waits = "if (n < -1000) wait();"  # never, but who knows
     text |= {f"alone{seed}": Independent(seed).kernel(f"alone{seed}", place, waits) for seed in seeds}
-    run = compiled(HEAD + "".join(text.values()), list(text))
+    run = compiled(HEAD + "".join(text.values()), text, options=EXACT)
     modes = {name: one.mode for name, one in run.items()}
     assert {modes[f"alone{seed}"] for seed in seeds} == {"fibers"}
     assert not {"fibers", "loops between barriers"} & {modes[f"loop{seed}"] for seed in seeds}

@@ -40,6 +40,9 @@ _TYPE_WORDS = frozenset(
         "size_t",
     ]
 )
+_NO_VARIABLES = frozenset(["typedef", "using", "struct", "class", "union", "enum"])
+_VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]|dim3|u?int\d+_t|__half2?")
+_CONTROL = frozenset(["if", "for", "while", "do", "switch", "return"])
 _NO_TYPES = frozenset(["return", "delete", "throw", "new", "else", "case", "goto", "using", "typedef", "sizeof"])
 _BUILT_IN = frozenset(
     ["min", "max", "blockIdx", "blockDim", "gridDim", "threadIdx", "warpSize", "static_cast", "true", "false"]
@@ -103,12 +106,18 @@ def split_at_barriers(
     return SplitKernel(text, "".join(f"{space}::" for space in scope) + split_name)
 
 
+def _is_number(ctype: str) -> bool:
+    """Tell whether a type is one of numbers, or one of CUDA's vectors."""
+    return all(word in _TYPE_WORDS or _VECTOR.fullmatch(word) for word in ctype.split())
+
+
 class _Splitter:
     def __init__(self, words: Sequence[str], slices: Slicer, start: int, stop: int, parameters: set[str]) -> None:
         self.words, self.slices, self.stop = words, slices, stop
         self.parameters = parameters
         self.uniform: set[str] = set()  # variables of loops that all threads go through together
         self.local: set[str] = set()  # variables that are needed between two barriers only
+        self.holders = False  # whether there are variables that may keep the address of another one
         self.returns = "return" in words[start:stop]
         # By name, what stands before every region from here on.
         self.constants: list[tuple[str, str]] = []
@@ -162,6 +171,7 @@ class _Splitter:
             words = self.words[first:last]
             if "__shared__" in words and not self.has_barrier(first, last) and words[0] not in ("{", "for", "if"):
                 flush(first)
+                self.holders |= "*" in words
                 text.append(self.slices(first, last) + "\n")
             elif not self.has_barrier(first, last):
                 if self.leaves(first, last):
@@ -191,7 +201,8 @@ class _Splitter:
         if not self.is_uniform(first + 2, head_stop - 1):
             raise _CannotSplitError
         if word == "while":
-            return f"while ({self.slices(first + 2, head_stop - 1)}) {self.braced(head_stop, last)}"
+            head = f"while ({self.slices(first + 2, head_stop - 1)})"
+            return f"{head} {{\n{self.leave_if_ended(head_stop, last)}{self.braced(head_stop, last)}}}\n"
         then_stop = self.statement(head_stop)
         text = f"if ({self.slices(first + 2, head_stop - 1)}) {self.braced(head_stop, then_stop)}"
         if then_stop < last:
@@ -227,9 +238,16 @@ class _Splitter:
         changes = self.is_uniform(*change, assigned=names)
         if not changes or not self.is_uniform(*condition) or self.changed(names, head_stop, last):
             raise _CannotSplitError
-        text = f"for ({self.slices(first + 2, head_stop - 1)}) {self.braced(head_stop, last)}"
+        # In the body the counters are constants, so that nothing changes them in a way that the words don't show.
+        copies = "".join(f"const auto cunumpy_cpu_now_{name} = {name};\n" for name in names)
+        constants = "".join(f"const auto {name} = cunumpy_cpu_now_{name};\n" for name in names)
+        body = f"{copies}{{\n{constants}{self.leave_if_ended(head_stop, last)}{self.braced(head_stop, last)}}}\n"
         self.uniform = outer
-        return text
+        return f"for ({self.slices(first + 2, head_stop - 1)}) {{\n{body}}}\n"
+
+    def leave_if_ended(self, first: int, last: int) -> str:
+        """Return what ends the block in a loop that no thread is left in."""
+        return "CUNUMPY_CPU_LEAVE_IF_ENDED\n" if "return" in self.words[first:last] else ""
 
     def leaves(self, first: int, last: int) -> bool:
         """Tell whether a statement has a break or continue of a loop around it."""
@@ -303,6 +321,10 @@ class _Splitter:
     def declared(self, first: int, last: int) -> list[_Variable]:
         """Return the variables that a statement declares; none if it is no declaration."""
         words = self.words
+        if words[first] in _NO_VARIABLES:
+            raise _CannotSplitError
+        if words[first] in _CONTROL:
+            return []
         index = first
         while index < last:
             word = words[index]
@@ -320,8 +342,14 @@ class _Splitter:
         stars = index
         while words[stars] in ("*", "const", "__restrict__", "&"):
             stars += 1
-        if index == first or not is_name(words[stars]) or words[stars + 1 : stars + 2] == ["("]:
+        if index == first or words[index - 1] == "::":
             return []
+        if words[index] == "[" or (words[index] == "(" and words[index - 1] in _TYPE_WORDS):
+            raise _CannotSplitError  # auto [a, b] = ...; int (*a)[3];
+        if not is_name(words[stars]):
+            return []
+        if words[stars + 1 : stars + 2] == ["("]:
+            raise _CannotSplitError  # double a(1);
         pieces = list(split(words, stars, last - 1))
         if stars > index and len(pieces) > 1:
             raise _CannotSplitError
@@ -348,14 +376,17 @@ class _Splitter:
         arrays: list[tuple[str, str]] = []
         constants: list[tuple[str, str]] = []
         rest = words[after:stop]
-        for first, last in statements:
-            variables = self.declared(first, last) if is_name(words[first]) else []
-            if not any(variable.name in rest for variable in variables):
+        declared = [self.declared(first, last) if is_name(words[first]) else [] for first, last in statements]
+        for variables in declared:
+            self.holders |= any(v.name in rest and self.may_hold_address(v) for v in variables)
+        for (first, last), variables in zip(statements, declared, strict=True):
+            kept = {v.name for v in variables if self.holders and self.may_be_pointed_to(v, last, statements[-1][1])}
+            if not kept and not any(variable.name in rest for variable in variables):
                 self.local.update(variable.name for variable in variables)
                 own.append(self.slices(first, last))
                 continue
             for variable in variables:
-                if self.is_constant(variable, last, stop):
+                if variable.name not in kept and self.is_constant(variable, last, stop):
                     text = self.constant(variable)
                     constants.append((variable.name, text))
                     self.constants.append((variable.name, text))
@@ -383,6 +414,23 @@ class _Splitter:
         ended = "if (cunumpy_cpu_ended[cunumpy_cpu_t]) continue;\n" if self.returns else ""
         inner = "\n".join(before)
         return f"{declarations}\nCUNUMPY_CPU_THREADS {{\nCUNUMPY_CPU_THREAD\n{ended}{inner}\n{body}\n}}\n"
+
+    def may_hold_address(self, variable: _Variable) -> bool:
+        return "*" in variable.ctype or not _is_number(variable.ctype)
+
+    def may_be_pointed_to(self, variable: _Variable, start: int, stop: int) -> bool:
+        """Tell whether the address of a variable may be taken, other than to read or write it at once."""
+        words = self.words
+        for index in range(start, stop):
+            if words[index] != variable.name or words[index - 1] in (".", "->", "::"):
+                continue
+            if words[index - 1] == "&" and not (is_name(words[index - 2]) or words[index - 2] in (")", "]")):
+                return True
+            if variable.extents and words[index + 1] != "[":
+                return True
+            if words[index + 1] == "." and not _is_number(variable.ctype):
+                return True  # perhaps a method that returns it
+        return False
 
     def is_constant(self, variable: _Variable, after: int, stop: int) -> bool:
         """Tell whether a variable is never changed, and can be computed anew wherever it is needed."""

@@ -235,12 +235,16 @@ struct SplitLoops<kernel, block, void (*)(P...)> : Parameters<P...> {
 
 }  // namespace cunumpy_cpu
 
-// What the generated function of SplitLoops is made of: at its beginning, before and at the beginning of each loop.
+// What the generated function of SplitLoops is made of: at its beginning, in loops around barriers, before and at the
+// beginning of each loop over threads.
 #define CUNUMPY_CPU_BLOCK                                                                               \
     const unsigned int cunumpy_cpu_w = blockDim.x, cunumpy_cpu_h = blockDim.y, cunumpy_cpu_d = blockDim.z; \
     cunumpy_cpu::expect(cunumpy_cpu_w >= 1 && cunumpy_cpu_w <= 1024);                                   \
     cunumpy_cpu::expect(cunumpy_cpu_h >= 1 && cunumpy_cpu_h <= 1024);                                   \
     cunumpy_cpu::expect(cunumpy_cpu_d >= 1 && cunumpy_cpu_d <= 64);
+
+#define CUNUMPY_CPU_LEAVE_IF_ENDED \
+    if (!__builtin_memchr(cunumpy_cpu_ended, 0, cunumpy_cpu_w * cunumpy_cpu_h * cunumpy_cpu_d)) return;
 
 #define CUNUMPY_CPU_THREADS                                                                             \
     for (unsigned int cunumpy_cpu_z = 0; cunumpy_cpu_z < cunumpy_cpu_d; ++cunumpy_cpu_z)                \
