@@ -373,6 +373,7 @@ class _Splitter:
         """Return the loop over threads of the statements between two barriers; `after` is where the scope goes on."""
         words = self.words
         own: list[str] = []
+        outer: list[str] = []
         arrays: list[tuple[str, str]] = []
         constants: list[tuple[str, str]] = []
         rest = words[after:stop]
@@ -391,6 +392,8 @@ class _Splitter:
                     constants.append((variable.name, text))
                     self.constants.append((variable.name, text))
                     own.append(text)
+                    if not self.is_of_thread(variable.name):  # conditions around barriers may need it
+                        outer.append(text)
                 else:
                     declaration, reference = self.array(variable)
                     arrays.append((declaration, reference))
@@ -410,7 +413,7 @@ class _Splitter:
                 f"[&]() __attribute__((always_inline)) {{\n{body}\ncunumpy_cpu_goes_on = true;\n}}();\n"
                 "if (!cunumpy_cpu_goes_on) cunumpy_cpu_ended[cunumpy_cpu_t] = true;"
             )
-        declarations = "\n".join(declaration for declaration, _ in arrays)
+        declarations = "\n".join([*outer, *(declaration for declaration, _ in arrays)])
         ended = "if (cunumpy_cpu_ended[cunumpy_cpu_t]) continue;\n" if self.returns else ""
         inner = "\n".join(before)
         return f"{declarations}\nCUNUMPY_CPU_THREADS {{\nCUNUMPY_CPU_THREAD\n{ended}{inner}\n{body}\n}}\n"
