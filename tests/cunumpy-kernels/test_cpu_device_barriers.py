@@ -177,7 +177,9 @@ BODIES = {
     # Names that come again, in scopes of their own.
     "scopes": """
         { double a = x[i]; s[t] = a; __syncthreads(); a += s[63 - t]; __syncthreads(); y[i] = a; }
-        { int a = t; s[t] = a; __syncthreads(); a += (int)s[(t + 2) % 64]; y[i] += a; }""",
+        { int a = t; s[t] = a; __syncthreads(); a += (int)s[(t + 2) % 64]; y[i] += a; }
+        const int m = n;
+        { const int n = 3; if (m > 3) __syncthreads(); s[t] = m; __syncthreads(); y[i] += m + 9 * n; }""",
     # What changes though it looks constant.
     "changing": """
         int limit = t; s[t] = limit; __syncthreads();
@@ -210,6 +212,7 @@ HIDDEN = {
     "for (int u = 0; u < 4; ++u) { s[t] = u; __syncthreads(); bump(u); y[t] += s[63 - t]; __syncthreads(); }": 2,
     "for (int u = 0; u < 4; ++u) { s[t] = u; __syncthreads(); (u)++; y[t] += s[63 - t]; __syncthreads(); }": 2,
     "for (int u = 0, w = 0; u < 4; ++u) { s[t] = u; __syncthreads(); (n ? u : w) += 1; y[t] += s[63 - t]; SYNC }": 2,
+    "for (int u = 0; u < 2; ++u) { const int k = u; { const int u = 5; __syncthreads(); y[t] += k + 7 * u; } }": 71,
     "{ int n(7); __syncthreads(); y[t] = n; }": 7,
     "Pair p = {2, 7}; { auto [m, n] = p; __syncthreads(); y[t] = m + n; }": 9,
     "typedef float D; __syncthreads(); y[t] = sizeof(D);": 4,

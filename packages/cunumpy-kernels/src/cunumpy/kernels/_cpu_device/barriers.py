@@ -389,10 +389,12 @@ class _Splitter:
             for variable in variables:
                 if variable.name not in kept and self.is_constant(variable, last, stop):
                     text = self.constant(variable)
+                    hides = {*self.parameters, *self.uniform, *(name for name, _ in self.constants)}
                     constants.append((variable.name, text))
                     self.constants.append((variable.name, text))
                     own.append(text)
-                    if not self.is_of_thread(variable.name):  # conditions around barriers may need it
+                    if variable.name not in hides and not self.is_of_thread(variable.name):
+                        # Conditions around barriers may need it.
                         outer.append(text)
                 else:
                     declaration, reference = self.array(variable)
