@@ -8,14 +8,24 @@ the text can't be followed, the kernel counts as one that waits for other thread
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cunumpy.cuda._declarations import end_of_group, partners
 from cunumpy.cuda._tokens import SourceError, Tokens, is_name
 from cunumpy.kernels._cpu_device.barriers import SplitKernel, split_at_barriers
-from cunumpy.kernels._cpu_device.strides import GridStride, Slicer, grid_stride, simplified
+from cunumpy.kernels._cpu_device.edges import Edges, edges
+from cunumpy.kernels._cpu_device.strides import (
+    INTEGER,
+    GridStride,
+    Slicer,
+    grid_stride,
+    number,
+    simplified,
+    with_widths,
+)
 
 FIBERS, SPLIT_LOOPS, LOOPS, MERGED_LOOPS, GRID_STRIDE = (
     "fibers",
@@ -91,6 +101,10 @@ class Analysis:
         For `GRID_STRIDE`, the functions that run it.
     split : SplitKernel or None
         For `SPLIT_LOOPS`, the function that runs it.
+    block_width : int
+        For `MERGED_LOOPS`, what the kernel takes for ``blockDim.x``; 0 if it is that.
+    edges : Edges or None
+        For `MERGED_LOOPS`, the functions that tell which conditions most threads meet.
     """
 
     mode: str
@@ -98,6 +112,8 @@ class Analysis:
     shared_arrays: list[str] = field(default_factory=list)
     grid_stride: GridStride | None = None
     split: SplitKernel | None = None
+    block_width: int = 0
+    edges: Edges | None = None
 
 
 def analyse(preprocessed: str, kernel: str, skipped_folders: Sequence[str]) -> Analysis:
@@ -138,15 +154,18 @@ def analyse(preprocessed: str, kernel: str, skipped_folders: Sequence[str]) -> A
             if split is not None:
                 return Analysis(SPLIT_LOOPS, f"{reason}, always by all of them together", shared, split=split)
         return Analysis(FIBERS, reason, shared)
-    problem = _separate_use_of_x(words, ranges)
+    values = _constants(words, ranges)
+    problem, block_width = _separate_use_of_x(words, ranges, values)
     if problem is not None:
         return Analysis(LOOPS, f"no thread waits for others; {problem}", shared)
     reason = "no thread waits for others, and each uses only its place in the grid"
+    found = None
     if own is not None:
-        loop = grid_stride(words, slices, *own, defined[0].scope, kernel)
+        loop = None if block_width else grid_stride(words, slices, *own, defined[0].scope, kernel)
         if loop is not None:
             return Analysis(GRID_STRIDE, f"{reason}, by which it strides", shared, loop)
-    return Analysis(MERGED_LOOPS, reason, shared)
+        found = edges(words, slices, own, defined[0].scope, kernel, values)
+    return Analysis(MERGED_LOOPS, reason, shared, block_width=block_width, edges=found)
 
 
 def _waiting(words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> Iterator[int]:
@@ -354,15 +373,42 @@ def _linker_name(scope: tuple[str, ...], name: str) -> str:
 _ANY_X = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b(?! \. [yz] )")
 
 
-def _separate_use_of_x(words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> str | None:
-    """Return what a kernel uses of x besides the thread's place in the grid, and the grid's size; None if nothing."""
+def _separate_use_of_x(
+    words: Sequence[str], ranges: Sequence[tuple[int, int]], values: Mapping[str, int]
+) -> tuple[str | None, int]:
+    """Return what a kernel uses of x besides the thread's place in the grid, and the grid's size; None if nothing.
+
+    The second is the width of blocks where the kernel has a number in place of ``blockDim.x``, else 0.
+    """
+    widths: set[int] = set()
     for start, stop in ranges:
         if _INDEX_WORDS.isdisjoint(words[start:stop]):
             continue
-        left = _ANY_X.search(simplified(words[start:stop]))
+        text, own = with_widths(simplified(words[start:stop]), values)
+        widths |= own
+        left = _ANY_X.search(text)
         if left is not None:
-            return f"{left[1]} is used apart from its place in the grid"
-    return None
+            return f"{left[1]} is used apart from its place in the grid", 0
+    if len(widths) > 1:
+        return "blockIdx is used apart from its place in the grid", 0
+    return None, next(iter(widths), 0)
 
 
 _INDEX_WORDS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+
+_CONSTANT = re.compile(rf"(?<=[;{{}}] )((?:static |constexpr )*{INTEGER}(?:static |constexpr )*)(\w+) = (\w+) ;")
+
+
+def _constants(words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> dict[str, int]:
+    """Return the names that stand for one number wherever they are used, and this."""
+    texts = [f"; {' '.join(words[start:stop])} " for start, stop in ranges]
+    found: dict[str, int] = {}
+    for text in texts:
+        for match in _CONSTANT.finditer(text):
+            if ("const" in match[1].split() or "constexpr" in match[1].split()) and (value := number(match[3])) > 0:
+                found[match[2]] = value
+    declared = re.compile(
+        r"\b(?!return|else|case|delete|throw)[A-Za-z_]\w* (?:[*&] )*(\w+) (?=[=;,)\[{(:])|[,<] (\w+) (?==|;|,)"
+    )
+    times = Counter(match[1] or match[2] for text in texts for match in declared.finditer(text))
+    return {name: value for name, value in found.items() if times[name] == 1}

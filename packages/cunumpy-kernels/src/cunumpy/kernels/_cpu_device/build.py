@@ -251,10 +251,10 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
         local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
     except CompileError:
         simpler = {GRID_STRIDE: MERGED_LOOPS, SPLIT_LOOPS: FIBERS}
-        if not variables and all(analysis.mode not in simpler for analysis in analyses):
+        if not variables and all(one.mode not in simpler and one.edges is None for one in analyses):
             raise
         for analysis in analyses:  # one changes what must not change, or the source is wrong anyway
-            analysis.mode = simpler.get(analysis.mode, analysis.mode)
+            analysis.mode, analysis.edges = simpler.get(analysis.mode, analysis.mode), None
         try:
             local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
         except CompileError:

@@ -247,11 +247,13 @@ _CUDAS_HEADER = re.compile(
     r"(cuda|cu[A-Z]|cu\w*\.h|cub/|thrust/|mma\.h|nv/|device_|sm_|texture_|surface_|vector_|math_)"
 )
 _TEXTURES = re.compile(
-    r"'(?:cuda(?:Texture|Surface)Object_t|texture|surface|(?:tex|surf)(?:1D|2D|3D|Cubemap)\w*)' was not declared"
-    r"|(?:unknown type name|undeclared identifier) '(?:cuda(?:Texture|Surface)Object_t|texture|surface)'"
+    r"(unknown type name |undeclared identifier )?"
+    r"'(?:cuda(?:Texture|Surface)Object_t|texture|surface|(?:tex|surf)(?:1D|2D|3D|Cubemap)\w*)'(?(1)| was not declared)"
 )
 _LAUNCH = re.compile(
-    r"expected (?:primary-)?expression before '<' token.*expected (?:primary-)?expression before '>' token", re.DOTALL
+    r"expected (?:primary-)?expression before '<' token.*expected (?:primary-)?expression before '>' token"
+    r"|expected expression\n[^\n]*<<<",
+    re.DOTALL,
 )
 
 

@@ -81,6 +81,11 @@ def translation_unit(
             loop = analysis.grid_stride
             generated[loop.text] = None
             functions += f", &{loop.step}{arguments}, &{loop.active}{arguments}"
+        if analysis.mode == MERGED_LOOPS:
+            functions += f", {analysis.block_width}"
+            if analysis.edges is not None:
+                generated[analysis.edges.text] = None
+                functions += f", &{analysis.edges.find}{arguments}, &{analysis.edges.between}{arguments}"
         which = number or ""
         entries.append(f"typedef cunumpy_cpu::{_RUNNERS[analysis.mode]}<{functions}> cunumpy_cpu_runner{which};")
         entries.append(f"CUNUMPY_CPU_ENTRY({which})")

@@ -20,19 +20,19 @@ from cunumpy.cuda._declarations import end_of_group, split
 from cunumpy.cuda._tokens import is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 PLACE = "<place>"
 SIZE = "<size>"
 """What stands for the place of a thread along x, and for the number of threads, in simplified expressions."""
 
 _IDX = r"(?:threadIdx|blockIdx|blockDim|gridDim)"
-_INTEGER = r"(?:(?:unsigned|signed|long|int|const|auto|size_t|int64_t|uint64_t|int32_t|uint32_t|std|::|uint|ulong) )+"
+INTEGER = r"(?:(?:unsigned|signed|long|int|const|auto|size_t|int64_t|uint64_t|int32_t|uint32_t|std|::|uint|ulong) )+"
 _PARENTHESES = re.compile(rf"(?<!\w )\( ({_IDX} \. x) \) ")
 _CASTS = (
-    re.compile(rf"static_cast < {_INTEGER}> \( ({_IDX} \. x) \) "),
+    re.compile(rf"static_cast < {INTEGER}> \( ({_IDX} \. x) \) "),
     re.compile(rf"(?:int|size_t|unsigned|uint|int64_t|uint64_t) \( ({_IDX} \. x) \) "),
-    re.compile(rf"\( {_INTEGER}\) (?=\(? ?{_IDX} )"),
+    re.compile(rf"\( {INTEGER}\) (?=\(? ?{_IDX} )"),
 )
 _PRODUCT = r"(?:blockIdx \. x \* blockDim \. x |blockDim \. x \* blockIdx \. x )"
 _BEFORE = r"(?<![*/%.~!-] )"
@@ -42,8 +42,8 @@ _PLACE = re.compile(
     rf"threadIdx \. x \+ (?:{_PRODUCT}|\( {_PRODUCT}\) )){_AFTER}"
 )
 _SIZE = re.compile(r"(?<![/%.~!] )(?:gridDim \. x \* blockDim \. x |blockDim \. x \* gridDim \. x )(?![.\[(])")
-_COPY = re.compile(rf"(?<=[;{{}}] ){_INTEGER}(\w+) = ({_IDX} \. x) ; ")
-_COPIES = re.compile(rf"(?<=[;{{}}] )({_INTEGER})((?:\w+ = {_IDX} \. [xyz] , )+\w+ = {_IDX} \. [xyz] ); ")
+_COPY = re.compile(rf"(?<=[;{{}}] ){INTEGER}(\w+) = ({_IDX} \. x) ; ")
+_COPIES = re.compile(rf"(?<=[;{{}}] )({INTEGER})((?:\w+ = {_IDX} \. [xyz] , )+\w+ = {_IDX} \. [xyz] ); ")
 
 
 def simplified(words: Sequence[str]) -> str:
@@ -72,6 +72,44 @@ def _without_copy(text: str, name: str, value: str) -> str:
     if any(re.search(pattern, rest) for pattern in (changed, declared, member)):
         return text
     return re.sub(rf"\b{name}\b", value, rest)
+
+
+_WIDTH = r"(?:(\w+)|\( (\w+) \))"
+_CONSTANT_PRODUCT = rf"(?:blockIdx \. x \* {_WIDTH} |{_WIDTH} \* blockIdx \. x |\( blockIdx \. x << (\d+) \) )"
+_CONSTANT_PLACE = re.compile(
+    rf"{_BEFORE}(?<!(?:->|::) )(?:(?:{_CONSTANT_PRODUCT}|\( {_CONSTANT_PRODUCT}\) )\+ threadIdx \. x |"
+    rf"threadIdx \. x \+ (?:{_CONSTANT_PRODUCT}|\( {_CONSTANT_PRODUCT}\) )){_AFTER}"
+)
+
+
+def with_widths(text: str, values: Mapping[str, int]) -> tuple[str, set[int]]:
+    """Return simplified code with `PLACE` also for places with a number for ``blockDim.x``, and these numbers.
+
+    Parameters
+    ----------
+    text : str
+    values : mapping of str to int
+        Names that stand for numbers.
+    """
+    widths: set[int] = set()
+
+    def replace(match: re.Match[str]) -> str:
+        at, word = next((i, word) for i, word in enumerate(match.groups()) if word is not None)
+        width = 1 << min(int(word), 31) if at % 5 == 4 else values.get(word) or number(word)
+        if not 0 < width <= 1024:
+            return match[0]
+        widths.add(width)
+        return f"{PLACE} "
+
+    return _CONSTANT_PLACE.sub(replace, text), widths
+
+
+def number(word: str) -> int:
+    """Return the value of an integer's literal; 0 for any other word."""
+    digits = word.rstrip("uUlL")
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+|[1-9]\d*", digits) is None:
+        return 0
+    return int(digits, 0)
 
 
 class GridStride(NamedTuple):
@@ -198,7 +236,7 @@ def _statement_end(words: Sequence[str], start: int) -> int | None:
 def _constants(words: Sequence[str], slices: Slicer, start: int, stop: int) -> tuple[str, dict[str, str]] | None:
     """Return the declaration of integers as one of constants, and what each is; None for any other statement."""
     first = start
-    while first < stop and re.fullmatch(_INTEGER, words[first] + " "):
+    while first < stop and re.fullmatch(INTEGER, words[first] + " "):
         first += 1
     if first == start:
         return None
@@ -228,7 +266,7 @@ def is_pure(words: Sequence[str], start: int, stop: int) -> bool:
         if word in ("*", "&") and (index == start or not operand_before):
             return False
         if word == "(" and is_name(before) and index > start and before not in _PURE_CALLS:
-            is_cast = re.fullmatch(_INTEGER, before + " ") is not None
+            is_cast = re.fullmatch(INTEGER, before + " ") is not None
             if not is_cast:
                 return False
     return True
@@ -251,7 +289,7 @@ def _loop(
         return None
     (first, first_stop), (test, test_stop), (change, change_stop) = pieces
     place = first
-    while place < first_stop and re.fullmatch(_INTEGER, words[place] + " "):
+    while place < first_stop and re.fullmatch(INTEGER, words[place] + " "):
         place += 1
     if place == first or words[place + 1 : place + 2] != ["="]:
         return None
@@ -278,7 +316,7 @@ def _loop(
 def _range_loop(words: Sequence[str], slices: Slicer, start: int, stop: int) -> tuple[str, str, str, str, str] | None:
     """Return the same of ``for (auto i : cunumpy::grid_stride(n))``."""
     place = start
-    while place < stop and re.fullmatch(_INTEGER, words[place] + " "):
+    while place < stop and re.fullmatch(INTEGER, words[place] + " "):
         place += 1
     head = words[place + 1 : place + 6]
     if place == start or len(head) < 5 or [head[0], head[1], head[2], head[4]] != [":", "cunumpy", "::", "("]:
@@ -299,7 +337,7 @@ def _is(words: Sequence[str], wanted: str, constants: dict[str, str]) -> bool:
     text = simplified(words).strip()
     for _ in range(8):
         text = constants.get(text, text).strip()
-        text = re.sub(rf"^\( {_INTEGER}\) ", "", text)
+        text = re.sub(rf"^\( {INTEGER}\) ", "", text)
         if text.startswith("( ") and text.endswith(" )") and text.count("(") - text.count("( )") == 1:
             text = text[2:-2].strip()
     return _GLOBAL.get(text, text) == wanted

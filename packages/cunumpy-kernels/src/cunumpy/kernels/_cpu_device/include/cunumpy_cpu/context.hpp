@@ -16,16 +16,18 @@ namespace cunumpy_cpu {
 // Threads of a block along x, where all blocks of a row run as one: blockIdx.x is 0 then, and threadIdx.x goes on
 // through the row. Else 0.
 static thread_local unsigned int merged_width = 0;
+// The first of these blocks, and the threadIdx.x of its first thread.
+static thread_local unsigned int merged_block = 0, merged_begin = 0;
 
 static inline uint3 true_block() {
     uint3 block = blockIdx;
-    if (merged_width != 0) block.x = threadIdx.x / merged_width;
+    if (merged_width != 0) block.x = merged_block + (threadIdx.x - merged_begin) / merged_width;
     return block;
 }
 
 static inline uint3 true_thread() {
     uint3 thread = threadIdx;
-    if (merged_width != 0) thread.x = threadIdx.x % merged_width;
+    if (merged_width != 0) thread.x = (threadIdx.x - merged_begin) % merged_width;
     return thread;
 }
 

@@ -28,7 +28,7 @@ static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned lon
     }
     const uint3 at = true_block();
     launch->failed_block = at.x + (unsigned long long)grid[0] * (at.y + (unsigned long long)grid[1] * at.z);
-    merged_width = 0;
+    merged_width = merged_block = merged_begin = 0;
     return 1;
 }
 

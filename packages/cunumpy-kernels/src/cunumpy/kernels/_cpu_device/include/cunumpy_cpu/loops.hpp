@@ -94,12 +94,45 @@ struct Loops<kernel, void (*)(P...)> : Parameters<P...> {
     }
 };
 
+// A bound that threads are compared with; below all if it is no integer.
+static inline long long edge(int bound) { return bound; }
+static inline long long edge(unsigned int bound) { return bound; }
+static inline long long edge(long bound) { return bound; }
+static inline long long edge(unsigned long bound) { return (long long)bound; }
+static inline long long edge(long long bound) { return bound; }
+static inline long long edge(unsigned long long bound) { return (long long)bound; }
+static inline long long edge(float) { return -1; }
+static inline long long edge(double) { return -1; }
+
 // For kernels that use x only as blockIdx.x * blockDim.x + threadIdx.x and gridDim.x * blockDim.x: the blocks of a row
-// are one, with blockIdx.x = 0.
-template <auto kernel, class F = decltype(kernel)>
+// are one, with blockIdx.x = 0. With a `block_width` they use blockIdx.x * block_width + threadIdx.x. Between the edges
+// that `find` finds, if there are any, `between` tells what the kernel's conditions are.
+template <auto kernel, unsigned int block_width = 0, auto find = nullptr, auto between = nullptr,
+          class F = decltype(kernel)>
 struct MergedLoops;
-template <auto kernel, class... P>
-struct MergedLoops<kernel, void (*)(P...)> : Parameters<P...> {
+template <auto kernel, unsigned int block_width, auto find, auto between, class... P>
+struct MergedLoops<kernel, block_width, find, between, void (*)(P...)> : Parameters<P...> {
+    static constexpr bool has_edges = !__is_same(decltype(find), decltype(nullptr));
+
+    // A thread on an edge.
+    __attribute__((noinline, flatten)) static void one(int x, P... p) {
+        threadIdx.x = (unsigned int)x;
+        kernel(p...);
+    }
+
+    // Threads that are not between the edges: a few, as a rule.
+    __attribute__((noinline, flatten)) static void some(int x, int end, P... p) {
+        expect(x >= 0);
+        if (end - x > 64) {
+#pragma GCC ivdep
+            for (; x < end; ++x) {
+                threadIdx.x = (unsigned int)x;
+                kernel(p...);
+            }
+        }
+        for (; x < end; ++x) one(x, p...);
+    }
+
     __attribute__((noinline, flatten)) static void line(unsigned int first, unsigned int last, P... p) {
         blockIdx.x = 0;
         gridDim.x = 1;
@@ -108,8 +141,18 @@ struct MergedLoops<kernel, void (*)(P...)> : Parameters<P...> {
         expect(blockDim.y >= 1 && blockDim.y <= 1024 && blockDim.z >= 1 && blockDim.z <= 64);
         expect(first <= 0x7fffffffu && last <= 0x7fffffffu);
         int x = (int)first;
-        const int end = (int)last;
-        if (x == 0 && x < end) {
+        int end = (int)last;
+        if constexpr (has_edges) {
+            long long low = 1, high = end;
+            find(low, high, p...);
+            if (low < x) low = x;
+            if (low > end) low = end;
+            if (high < low) high = low;
+            some(x, (int)low, p...);
+            some((int)high, end, p...);
+            x = (int)low;
+            end = (int)high;
+        } else if (x == 0 && x < end) {
             threadIdx.x = 0;
             kernel(p...);
             x = 1;
@@ -117,6 +160,7 @@ struct MergedLoops<kernel, void (*)(P...)> : Parameters<P...> {
         expect(x >= 1);
 #pragma GCC ivdep
         for (; x < end; ++x) {
+            if constexpr (has_edges) between(x, p...);
             threadIdx.x = (unsigned int)x;
             kernel(p...);
         }
@@ -134,7 +178,15 @@ struct MergedLoops<kernel, void (*)(P...)> : Parameters<P...> {
                 for (unsigned int y = 0; y < blockDim.y; ++y) {
                     threadIdx.z = z;
                     threadIdx.y = y;
-                    line(row.first * width, row.last * width, *(P*)arguments[I]...);
+                    if (block_width == 0 || width == block_width) {
+                        line(row.first * width, row.last * width, *(P*)arguments[I]...);
+                        continue;
+                    }
+                    for (merged_block = row.first; merged_block < row.last; ++merged_block) {
+                        merged_begin = merged_block * block_width;
+                        line(merged_begin, merged_begin + width, *(P*)arguments[I]...);
+                    }
+                    merged_block = merged_begin = 0;
                 }
             }
         });
@@ -256,3 +308,12 @@ struct SplitLoops<kernel, block, void (*)(P...)> : Parameters<P...> {
     threadIdx.y = cunumpy_cpu_y;                                                                        \
     threadIdx.x = (unsigned int)cunumpy_cpu_x;                                                          \
     const int cunumpy_cpu_t = (int)((cunumpy_cpu_z * cunumpy_cpu_h + cunumpy_cpu_y) * cunumpy_cpu_w) + cunumpy_cpu_x;
+
+// What the functions of edges are made of: the first place behind a low edge, and the last before a high one.
+#define CUNUMPY_CPU_LOW_EDGE(offset, bound) \
+    if (const long long cunumpy_cpu_edge = cunumpy_cpu::edge(bound) - (offset) + 1; cunumpy_cpu_edge > cunumpy_cpu_low) \
+        cunumpy_cpu_low = cunumpy_cpu_edge;
+#define CUNUMPY_CPU_HIGH_EDGE(offset, bound) \
+    if (-(offset) > cunumpy_cpu_low) cunumpy_cpu_low = -(offset); \
+    if (const long long cunumpy_cpu_edge = cunumpy_cpu::edge(bound) - (offset); cunumpy_cpu_edge < cunumpy_cpu_high) \
+        cunumpy_cpu_high = cunumpy_cpu_edge;

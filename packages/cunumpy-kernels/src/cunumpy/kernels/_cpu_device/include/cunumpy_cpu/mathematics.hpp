@@ -134,6 +134,7 @@ extern "C" double system_y0(double x) noexcept asm(CUNUMPY_CPU_SYMBOL "y0");
 extern "C" double system_y1(double x) noexcept asm(CUNUMPY_CPU_SYMBOL "y1");
 extern "C" double system_jn(int n, double x) noexcept asm(CUNUMPY_CPU_SYMBOL "jn");
 extern "C" double system_yn(int n, double x) noexcept asm(CUNUMPY_CPU_SYMBOL "yn");
+extern "C" double system_exp10(double x) noexcept asm(CUNUMPY_CPU_SYMBOL "exp10");  // not on macOS
 
 // Modified Bessel functions I0 and I1: their series, of positive terms (DLMF 10.25.2), and from 20 on the asymptotic one
 // (10.40.1), scaled so that it does not overflow before the result does.
@@ -303,7 +304,7 @@ CUNUMPY_CPU_OWN(rcbrt, 1 / __builtin_cbrt(x))
 #ifdef __APPLE__
 CUNUMPY_CPU_OWN(exp10, __builtin_pow(10.0, x))
 #else
-CUNUMPY_CPU_OWN(exp10, __builtin_exp10(x))
+CUNUMPY_CPU_OWN(exp10, cunumpy_cpu::system_exp10(x))
 #endif
 CUNUMPY_CPU_OWN(normcdf, cunumpy_cpu::normal_cdf(x))
 CUNUMPY_CPU_OWN(normcdfinv, cunumpy_cpu::normal_quantile(x - 0.5, x < 0.5 ? x : 1 - x))
