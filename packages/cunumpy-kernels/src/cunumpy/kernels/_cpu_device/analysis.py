@@ -408,7 +408,7 @@ def _constants(words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> dict[
             if ("const" in match[1].split() or "constexpr" in match[1].split()) and (value := number(match[3])) > 0:
                 found[match[2]] = value
     declared = re.compile(
-        r"\b(?!return|else|case|delete|throw)[A-Za-z_]\w* (?:[*&] )*(\w+) (?=[=;,)\[{(:])|[,<] (\w+) (?==|;|,)"
+        r"\b(?!return|else|case|delete|throw)[A-Za-z_]\w* (?:[*&] )*(\w+) (?=[=;,)\[{(:>])|[,<{] (\w+) (?=[=;,}])"
     )
     times = Counter(match[1] or match[2] for text in texts for match in declared.finditer(text))
     return {name: value for name, value in found.items() if times[name] == 1}

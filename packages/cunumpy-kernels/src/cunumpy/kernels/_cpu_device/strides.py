@@ -35,10 +35,11 @@ _CASTS = (
     re.compile(rf"\( {INTEGER}\) (?=\(? ?{_IDX} )"),
 )
 _PRODUCT = r"(?:blockIdx \. x \* blockDim \. x |blockDim \. x \* blockIdx \. x )"
-_BEFORE = r"(?<![*/%.~!-] )"
+_BEFORE = r"(?<!\S)(?<![*/%.~!-] )"
+_OPEN = r"(?<![\w>\])] )\( "  # not of a call
 _AFTER = r"(?![*/%.\[(])"
 _PLACE = re.compile(
-    rf"{_BEFORE}(?:(?:{_PRODUCT}|\( {_PRODUCT}\) )\+ threadIdx \. x |"
+    rf"{_BEFORE}(?:(?:{_PRODUCT}|{_OPEN}{_PRODUCT}\) )\+ threadIdx \. x |"
     rf"threadIdx \. x \+ (?:{_PRODUCT}|\( {_PRODUCT}\) )){_AFTER}"
 )
 _SIZE = re.compile(r"(?<![/%.~!] )(?:gridDim \. x \* blockDim \. x |blockDim \. x \* gridDim \. x )(?![.\[(])")
@@ -74,10 +75,10 @@ def _without_copy(text: str, name: str, value: str) -> str:
     return re.sub(rf"\b{name}\b", value, rest)
 
 
-_WIDTH = r"(?:(\w+)|\( (\w+) \))"
-_CONSTANT_PRODUCT = rf"(?:blockIdx \. x \* {_WIDTH} |{_WIDTH} \* blockIdx \. x |\( blockIdx \. x << (\d+) \) )"
+_WIDTH = rf"(?:(\w+)|{_OPEN}(\w+) \))"
+_CONSTANT_PRODUCT = rf"(?:blockIdx \. x \* {_WIDTH} |{_WIDTH} \* blockIdx \. x |{_OPEN}blockIdx \. x << (\d+) \) )"
 _CONSTANT_PLACE = re.compile(
-    rf"{_BEFORE}(?<!(?:->|::) )(?:(?:{_CONSTANT_PRODUCT}|\( {_CONSTANT_PRODUCT}\) )\+ threadIdx \. x |"
+    rf"{_BEFORE}(?<!(?:->|::) )(?:(?:{_CONSTANT_PRODUCT}|{_OPEN}{_CONSTANT_PRODUCT}\) )\+ threadIdx \. x |"
     rf"threadIdx \. x \+ (?:{_CONSTANT_PRODUCT}|\( {_CONSTANT_PRODUCT}\) )){_AFTER}"
 )
 

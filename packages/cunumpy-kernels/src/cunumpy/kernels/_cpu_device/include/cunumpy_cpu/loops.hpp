@@ -95,14 +95,14 @@ struct Loops<kernel, void (*)(P...)> : Parameters<P...> {
 };
 
 // A bound that threads are compared with; below all if it is no integer.
-static inline long long edge(int bound) { return bound; }
-static inline long long edge(unsigned int bound) { return bound; }
-static inline long long edge(long bound) { return bound; }
-static inline long long edge(unsigned long bound) { return (long long)bound; }
-static inline long long edge(long long bound) { return bound; }
-static inline long long edge(unsigned long long bound) { return (long long)bound; }
-static inline long long edge(float) { return -1; }
-static inline long long edge(double) { return -1; }
+static inline long long edge_of(int bound) { return bound; }
+static inline long long edge_of(unsigned int bound) { return bound; }
+static inline long long edge_of(long bound) { return bound; }
+static inline long long edge_of(unsigned long bound) { return (long long)bound; }
+static inline long long edge_of(long long bound) { return bound; }
+static inline long long edge_of(unsigned long long bound) { return (long long)bound; }
+static inline long long edge_of(float) { return -1; }
+static inline long long edge_of(double) { return -1; }
 
 // For kernels that use x only as blockIdx.x * blockDim.x + threadIdx.x and gridDim.x * blockDim.x: the blocks of a row
 // are one, with blockIdx.x = 0. With a `block_width` they use blockIdx.x * block_width + threadIdx.x. Between the edges
@@ -311,9 +311,9 @@ struct SplitLoops<kernel, block, void (*)(P...)> : Parameters<P...> {
 
 // What the functions of edges are made of: the first place behind a low edge, and the last before a high one.
 #define CUNUMPY_CPU_LOW_EDGE(offset, bound) \
-    if (const long long cunumpy_cpu_edge = cunumpy_cpu::edge(bound) - (offset) + 1; cunumpy_cpu_edge > cunumpy_cpu_low) \
+    if (const long long cunumpy_cpu_edge = cunumpy_cpu::edge_of(bound) - (offset) + 1; cunumpy_cpu_edge > cunumpy_cpu_low) \
         cunumpy_cpu_low = cunumpy_cpu_edge;
 #define CUNUMPY_CPU_HIGH_EDGE(offset, bound) \
     if (-(offset) > cunumpy_cpu_low) cunumpy_cpu_low = -(offset); \
-    if (const long long cunumpy_cpu_edge = cunumpy_cpu::edge(bound) - (offset); cunumpy_cpu_edge < cunumpy_cpu_high) \
+    if (const long long cunumpy_cpu_edge = cunumpy_cpu::edge_of(bound) - (offset); cunumpy_cpu_edge < cunumpy_cpu_high) \
         cunumpy_cpu_high = cunumpy_cpu_edge;
