@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -407,6 +408,23 @@ def test_a_cache_that_does_not_exist_yet_is_empty(cache, capsys, tmp_path, monke
     )
     assert main(["cache", "--clear"]) == 0
     assert "removed 0 files, 0 bytes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["--clear"], ["--limit", "0"]])
+def test_other_processes_remove_builds_meanwhile(cache, capsys, monkeypatch, arguments):
+    for number in range(20):
+        (cache / f"build{number:02}").mkdir()
+        (cache / f"build{number:02}" / "kernel.so").write_bytes(b"1")
+    scandir = os.scandir
+
+    def removed_meanwhile(path="."):
+        if str(path).endswith(("build07", "build15")):
+            shutil.rmtree(path, ignore_errors=True)
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", removed_meanwhile)
+    assert main(["cache", *arguments]) == 0
+    assert "20 files" in capsys.readouterr().out  # 18 of these, and the two that were there before
 
 
 def test_files_that_can_not_be_removed_are_reported(cache, capsys, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -73,10 +74,15 @@ class Contents(NamedTuple):
 
 def _files(cache: Cache) -> Iterator[Path]:
     folder = cache.folder()
-    for pattern in cache.patterns:
-        for path in sorted(folder.rglob(pattern)):
-            if path.is_file() and not path.is_symlink():
-                yield path
+    # Not by Path.rglob, which raises where another process removes a folder meanwhile.
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        inside = Path(parent).relative_to(folder)
+        for name in sorted(names):
+            if any(map((inside / name).match, cache.patterns)):
+                path = folder / inside / name
+                if path.is_file() and not path.is_symlink():
+                    yield path
 
 
 def contents() -> list[Contents]:
