@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cunumpy import _containers
-from cunumpy.errors import ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 Pair = collections.namedtuple("Pair", "a b")
 
@@ -332,3 +332,15 @@ def test_dataclasses_is_not_imported_for_values_that_are_none() -> None:
         "sys.exit('dataclasses' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("hold", [lambda inner: [inner], lambda inner: (inner,), lambda inner: {"a": inner}, Plain])
+def test_nesting_beyond_pythons_limit(hold) -> None:
+    value: typing.Any = np.ones(2)
+    nothing: typing.Any = {1}
+    for _ in range(5000):
+        value, nothing = hold(value), hold(nothing)
+    assert _containers.holds([value], lambda leaf: isinstance(leaf, np.ndarray))
+    assert convert(nothing) is nothing  # nothing to convert
+    with pytest.raises(ArgumentError, match=r"^f: an argument or result is a \w+ .* nested too deeply .* flat list"):
+        convert(value)

@@ -7,13 +7,14 @@ objects, other objects, and the keys of a dict. Containers may hold themselves.
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.errors import ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -124,6 +125,8 @@ def convert(
     ------
     ArgumentTypeError
         A container can't be copied.
+    ArgumentError
+        Containers are nested more deeply than Python's limit of recursion.
 
     Examples
     --------
@@ -137,7 +140,13 @@ def convert(
         return known[1]
     made: Memo = {}
     _convert_leaves(value, leaf, memo, made, opened)
-    result = _rebuilt(value, memo, made, function)
+    try:
+        result = _rebuilt(value, memo, made, function)
+    except RecursionError:
+        raise ArgumentError(
+            f"{function}: an argument or result is a {type(value).__name__} with arrays to convert, and is nested too "
+            f"deeply for that (Python's limit is {sys.getrecursionlimit()} calls); keep the arrays in a flat list."
+        ) from None
     memo.update(made)
     return result
 
@@ -217,6 +226,8 @@ def _copied(value: Any, function: str) -> Any:
 
     try:
         result = copy(value)
+    except RecursionError:
+        raise  # the containers around it are the reason
     except Exception as error:
         raise ArgumentTypeError(
             f"{function}: a {type(value).__name__} holds arrays to convert, but can't be copied: "

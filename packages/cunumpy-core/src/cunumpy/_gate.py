@@ -400,7 +400,8 @@ def _converted(value: Any, function: str, argument: str) -> np.ndarray:
                 _refuse_special(element, function, f"argument {argument!r} holds")
         except RecursionError:
             raise ArgumentError(
-                f"{function}: argument {argument!r} is a {describe(value)} that holds itself."
+                f"{function}: argument {argument!r} is a {describe(value)} that holds itself, or more levels of lists "
+                "than an array has axes."
             ) from None
     elif type(value) not in _PLAIN:
         _refuse_special(value, function, f"argument {argument!r} is")
