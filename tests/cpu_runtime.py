@@ -29,7 +29,7 @@ INCLUDE = Path(next(iter(cunumpy.kernels.__path__))) / "_cpu_device" / "include"
 #: As the CPU device compiles.
 OPTIONS = ("-std=c++17", "-O2", "-march=native", "-fno-trapping-math", "-fno-math-errno", "-fPIC", "-shared")
 
-_CONTEXT = """
+CONTEXT = """
 #include "cunumpy_cpu/vector_types.hpp"
 static thread_local uint3 threadIdx, blockIdx;
 static thread_local dim3 blockDim, gridDim;
@@ -116,7 +116,7 @@ class CpuSource:
             library = Path(folder) / "kernel.so"
             text = library.with_suffix(".cpp")
             parts = [
-                _CONTEXT + replace_inline_ptx(source, "kernel.cu"),
+                CONTEXT + replace_inline_ptx(source, "kernel.cu"),
                 '#line 1 "driver.cpp"',
                 storage,
                 _DRIVER,

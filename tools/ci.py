@@ -138,6 +138,13 @@ def groups(readme: str) -> list[Group]:
             ("cunumpy-kernels",),
             full_only=True,
         ),
+        Group(
+            "clang",
+            "CXX=clang++ uv run pytest -n auto tests/cunumpy-kernels/test_cpu_*.py",
+            ("cunumpy-kernels",),
+            full_only=True,
+            program="clang++",
+        ),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
         *(
