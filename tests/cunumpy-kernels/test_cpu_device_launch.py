@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -268,8 +269,11 @@ extern "C" __global__ void k(CArray1D<double> y, int beyond) {
             r"has no <curand_kernel\.h>; it has assert\.h, .*cub/\.\.\., .*CUNUMPY_CPU_DEVICE",
         ),
         ("#include <cuda/atomic>", "has no <cuda/atomic>"),
-        ("__device__ float f(cudaTextureObject_t t) { return tex1Dfetch<float>(t, 0); }", "no textures and surfaces"),
-        ("__device__ float f(unsigned long long t) { return tex2D<float>(t, 0, 0); }", "no textures and surfaces"),
+        (
+            "__device__ float f(cudaSurfaceObject_t t) { return surf1Dread<float>(t, 0); }",
+            "tex3D; no surfaces",
+        ),
+        ("__device__ float f(cudaTextureObject_t t) { return texCubemap<float>(t, 0, 0, 0); }", "no surfaces"),
         ("__device__ void f(int* x) { k<<<1, 1>>>(x); }", "kernels can't launch kernels"),
     ],
 )
@@ -322,6 +326,17 @@ def test_the_compiler_may_come_with_arguments(monkeypatch):
     y = np.zeros(1)
     run('extern "C" __global__ void k(double* y) { *y = FROM_CXX; }', y, n_threads=1)
     assert y[0] == 4
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_either_compiler_will_do(monkeypatch, compiler):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not there")
+    monkeypatch.setenv("CXX", compiler)
+    x, y = np.linspace(-2.0, 2.0, 100), np.empty(100)
+    source = 'extern "C" __global__ void k(const double* x, double* y) { y[threadIdx.x] = exp10(x[threadIdx.x]); }'
+    run(source, x, y, grid=1, block=100)
+    np.testing.assert_allclose(y, 10**x, rtol=1e-14)
 
 
 def test_no_compiler_says_what_to_install(monkeypatch, tmp_path):

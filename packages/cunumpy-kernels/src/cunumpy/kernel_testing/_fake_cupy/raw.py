@@ -17,6 +17,7 @@ from cunumpy.errors import ArgumentError, CompileError, KernelError
 
 from .cuda import CompileException, CUDADriverError, CUDARuntimeError, MemoryPointer, UnownedMemory, getDeviceProperties
 from .ndarray import ndarray
+from .texture import TextureObject
 
 if TYPE_CHECKING:
     from cunumpy.kernels._cpu_device.launch import RawFunction
@@ -85,7 +86,7 @@ class Function:
         kind = type(value)
         if isinstance(value, ndarray):
             value = value._buffer.__array_interface__["data"][0]
-        elif isinstance(value, MemoryPointer):
+        elif isinstance(value, (MemoryPointer, TextureObject)):
             value = value.ptr
         elif value is None:
             value = 0

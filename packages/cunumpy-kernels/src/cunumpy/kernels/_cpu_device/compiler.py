@@ -247,8 +247,8 @@ _CUDAS_HEADER = re.compile(
     r"(cuda|cu[A-Z]|cu\w*\.h|cub/|thrust/|mma\.h|nv/|device_|sm_|texture_|surface_|vector_|math_)"
 )
 _TEXTURES = re.compile(
-    r"(unknown type name |undeclared identifier )?"
-    r"'(?:cuda(?:Texture|Surface)Object_t|texture|surface|(?:tex|surf)(?:1D|2D|3D|Cubemap)\w*)'(?(1)| was not declared)"
+    r"'(?:cudaSurfaceObject_t|texture|surface|(?:tex|surf)(?:1D|2D|3D|Cubemap)\w*)' (?:was not|has not been) declared"
+    r"|(?:unknown type name|undeclared identifier) '(?:cudaSurfaceObject_t|texture|surface|(?:tex|surf)[1-3C]\w+)'"
 )
 _LAUNCH = re.compile(
     r"expected (?:primary-)?expression before '<' token.*expected (?:primary-)?expression before '>' token"
@@ -270,7 +270,10 @@ def _hint(log: str) -> str:
             "needs it, include it within #ifndef CUNUMPY_CPU_DEVICE.\n"
         )
     if _TEXTURES.search(log) is not None:
-        return "\nThe CPU device has no textures and surfaces; read arrays, or run this kernel on a GPU.\n"
+        return (
+            "\nOf textures the CPU device has texture objects, with tex1Dfetch, tex1D, tex2D and tex3D; no surfaces. "
+            "Read arrays, or run this kernel on a GPU.\n"
+        )
     if _LAUNCH.search(log) is not None:
         return "\nOn the CPU device kernels can't launch kernels.\n"
     return ""

@@ -14,6 +14,7 @@
 #include "output.hpp"
 #include "ptx.hpp"
 #include "rounding.hpp"
+#include "textures.hpp"
 #include "warps.hpp"
 //
 #include "qualifiers.hpp"
