@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from cunumpy.cuda._declarations import end_of_group, split
 from cunumpy.cuda._tokens import is_name
-from cunumpy.kernels._cpu_device.strides import Slicer, const_parameters, is_pure
+from cunumpy.kernels._cpu_device.strides import Slicer, head_of, in_namespaces, is_pure
 
 BARRIER = ["__syncthreads", "(", ")", ";"]
 
@@ -81,29 +81,19 @@ def split_at_barriers(
     words: Sequence[str], slices: Slicer, start: int, stop: int, scope: tuple[str, ...], kernel: str
 ) -> SplitKernel | None:
     """Return the second function of a kernel, or None if it can't be split; see `strides.grid_stride`."""
-    name = next((i for i in range(start, stop - 1) if words[i] == kernel and words[i + 1] == "("), None)
-    if name is None or words[stop - 1] != "}" or "" in scope:
+    head = head_of(words, slices, (start, stop), scope, kernel)
+    if head is None or any(_REFUSED.fullmatch(words[index]) for index in range(head.opening, stop)):
         return None
-    opening = end_of_group(words, name + 1, stop)
-    while opening < stop and words[opening] != "{":
-        opening += 1
-    if any(_REFUSED.fullmatch(words[index]) for index in range(opening, stop)):
-        return None
-    parameters = const_parameters(words, slices, name + 1)
-    values = {words[end - 1] for _, end in split(words, name + 2, end_of_group(words, name + 1, stop) - 1)}
-    if parameters is None:
-        return None
-    template = slices(start, end_of_group(words, start + 1, stop)) if words[start] == "template" else ""
     try:
-        body = _Splitter(words, slices, opening + 1, stop - 1, values).block(opening + 1, stop - 1)
+        first = head.opening + 1
+        body = _Splitter(words, slices, first, stop - 1, set(head.names)).block(first, stop - 1)
     except _CannotSplitError:
         return None
     split_name = f"cunumpy_cpu_block_{kernel}"
-    ended = "bool cunumpy_cpu_ended[1024] = {};\n" if "return" in words[opening:stop] else ""
-    text = f"{template} static inline void {split_name}({parameters[2:]}) {{\nCUNUMPY_CPU_BLOCK\n{ended}{body}}}\n"
-    for space in reversed(scope):
-        text = f"namespace {space} {{\n{text}}}\n"
-    return SplitKernel(text, "".join(f"{space}::" for space in scope) + split_name)
+    ended = "bool cunumpy_cpu_ended[1024] = {};\n" if "return" in words[head.opening : stop] else ""
+    declared = f"{head.template} static inline void {split_name}({head.parameters[2:]})"
+    text, path = in_namespaces(f"{declared} {{\nCUNUMPY_CPU_BLOCK\n{ended}{body}}}\n", scope)
+    return SplitKernel(text, path + split_name)
 
 
 def _is_number(ctype: str) -> bool:

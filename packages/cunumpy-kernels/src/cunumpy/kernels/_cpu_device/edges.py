@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cunumpy.cuda._declarations import end_of_group, split
-from cunumpy.kernels._cpu_device.strides import INTEGER, PLACE, Slicer, const_parameters, simplified, with_widths
+from cunumpy.kernels._cpu_device.strides import INTEGER, PLACE, Slicer, head_of, in_namespaces, simplified, with_widths
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -53,35 +52,27 @@ def edges(
     values: Mapping[str, int],
 ) -> Edges | None:
     """Return the edges of a kernel, or None if it has none; see `strides.grid_stride` and `strides.with_widths`."""
-    start, stop = definition
-    name = next((i for i in range(start, stop - 1) if words[i] == kernel and words[i + 1] == "("), None)
-    if name is None or "" in scope:
+    head = head_of(words, slices, definition, scope, kernel)
+    if head is None:
         return None
-    closing = end_of_group(words, name + 1, stop)
-    parameters = const_parameters(words, slices, name + 1)
-    if parameters is None:
-        return None
-    names = [words[end - 1] for _, end in split(words, name + 2, closing - 1)]
-    places = _places(with_widths(simplified(words[closing:stop]), values)[0])
-    for parameter in names:
+    body = words[head.closing : definition[1]]
+    places = _places(with_widths(simplified(body), values)[0])
+    for parameter in head.names:
         places.pop(parameter, None)
-    conditions = _conditions(" ".join(words[closing:stop]), places, names)
+    conditions = _conditions(" ".join(body), places, head.names)
     if not conditions:
         return None
-    template = slices(start, end_of_group(words, start + 1, stop)) if words[start] == "template" else ""
     find, between = f"cunumpy_cpu_edges_{kernel}", f"cunumpy_cpu_between_{kernel}"
-    head = f"{template} static inline __attribute__((always_inline)) void"
+    function = f"{head.template} static inline __attribute__((always_inline)) void"
     cuts = "".join(one.cut() for one in conditions)
     variables = dict.fromkeys(one.variable for one in conditions)
     declared = "".join(f"const {places[one]} {one} = ({places[one]})cunumpy_cpu_x;\n" for one in variables)
     facts = "".join(f"if (!({one.fact()})) __builtin_unreachable();\n" for one in conditions)
     text = (
-        f"{head} {find}(long long& cunumpy_cpu_low, long long& cunumpy_cpu_high{parameters}) {{\n{cuts}}}\n"
-        f"{head} {between}(const int cunumpy_cpu_x{parameters}) {{\n{declared}{facts}}}\n"
+        f"{function} {find}(long long& cunumpy_cpu_low, long long& cunumpy_cpu_high{head.parameters}) {{\n{cuts}}}\n"
+        f"{function} {between}(const int cunumpy_cpu_x{head.parameters}) {{\n{declared}{facts}}}\n"
     )
-    for space in reversed(scope):
-        text = f"namespace {space} {{\n{text}}}\n"
-    path = "".join(f"{space}::" for space in scope)
+    text, path = in_namespaces(text, scope)
     return Edges(text, path + find, path + between)
 
 

@@ -153,16 +153,10 @@ def grid_stride(
     kernel : str
         Its name.
     """
-    name = next((i for i in range(start, stop - 1) if words[i] == kernel and words[i + 1] == "("), None)
-    if name is None or words[stop - 1] != "}" or "" in scope:
+    heading = head_of(words, slices, (start, stop), scope, kernel)
+    if heading is None:
         return None
-    opening = end_of_group(words, name + 1, stop)
-    while opening < stop and words[opening] != "{":
-        opening += 1
-    template = ""
-    if words[start] == "template":
-        template = slices(start, end_of_group(words, start + 1, stop))
-    place = opening + 1
+    template, place = heading.template, heading.opening + 1
     constants: dict[str, str] = {}
     declarations: list[str] = []
     while place < stop and words[place] not in ("for", "}"):
@@ -182,13 +176,12 @@ def grid_stride(
     if any(_OUTSIDE.fullmatch(words[i]) for i in range(head_stop, body_stop)):
         return None
     loop = _loop(words, slices, place + 2, head_stop - 1, constants)
-    parameters = const_parameters(words, slices, name + 1)
-    if loop is None or parameters is None:
+    if loop is None:
         return None
     variable, ctype, first, step, condition = loop
     before = "\n".join(declarations)
     step_name, active_name = f"cunumpy_cpu_step_{kernel}", f"cunumpy_cpu_active_{kernel}"
-    head = f"(const unsigned long long cunumpy_cpu_pass{parameters})"
+    head = f"(const unsigned long long cunumpy_cpu_pass{heading.parameters})"
     index = f"const {ctype} {variable} = ({ctype})({first}) + ({ctype})(cunumpy_cpu_pass * ({step}));"
     text = (
         f"{template} static inline bool {active_name}{head} {{\n{before}\n{index}\nreturn {condition};\n}}\n"
@@ -196,9 +189,7 @@ def grid_stride(
         f"for (bool cunumpy_cpu_once = true; cunumpy_cpu_once; cunumpy_cpu_once = false)\n"
         f"{slices(head_stop, body_stop)}\n}}\n"
     )
-    for space in reversed(scope):
-        text = f"namespace {space} {{\n{text}}}\n"
-    path = "".join(f"{space}::" for space in scope)
+    text, path = in_namespaces(text, scope)
     return GridStride(text, path + step_name, path + active_name)
 
 
@@ -363,7 +354,55 @@ def _is_bound(words: Sequence[str], start: int, stop: int, variable: str) -> boo
     return True
 
 
-def const_parameters(words: Sequence[str], slices: Slicer, opening: int) -> str | None:
+class Head(NamedTuple):
+    """What stands before the body of a kernel.
+
+    Attributes
+    ----------
+    template : str
+        ``template <...>``, or nothing.
+    parameters : str
+        Each const, with a comma before each.
+    names : list of str
+        Those of the parameters.
+    closing, opening : int
+        The place behind the parameters, and that of the body's brace.
+    """
+
+    template: str
+    parameters: str
+    names: list[str]
+    closing: int
+    opening: int
+
+
+def head_of(
+    words: Sequence[str], slices: Slicer, definition: tuple[int, int], scope: tuple[str, ...], kernel: str
+) -> Head | None:
+    """Return what stands before a kernel's body, or None where no second function can be made; see `grid_stride`."""
+    start, stop = definition
+    name = next((i for i in range(start, stop - 1) if words[i] == kernel and words[i + 1] == "("), None)
+    if name is None or words[stop - 1] != "}" or "" in scope:
+        return None
+    parameters = _const_parameters(words, slices, name + 1)
+    if parameters is None:
+        return None
+    opening = closing = end_of_group(words, name + 1, stop)
+    while opening < stop and words[opening] != "{":
+        opening += 1
+    template = slices(start, end_of_group(words, start + 1, stop)) if words[start] == "template" else ""
+    names = [words[end - 1] for _, end in split(words, name + 2, closing - 1)]
+    return Head(template, parameters, names, closing, opening)
+
+
+def in_namespaces(text: str, scope: tuple[str, ...]) -> tuple[str, str]:
+    """Return source text in the namespaces of a kernel, and what stands before its names outside of them."""
+    for space in reversed(scope):
+        text = f"namespace {space} {{\n{text}}}\n"
+    return text, "".join(f"{space}::" for space in scope)
+
+
+def _const_parameters(words: Sequence[str], slices: Slicer, opening: int) -> str | None:
     """Return the parameters, each const, with a comma before each."""
     closing = end_of_group(words, opening, len(words)) - 1
     found = []
