@@ -4,6 +4,7 @@ from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy i
 from cunumpy.kernels._catalog import KernelCatalog
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
 from cunumpy.kernels._cuda_kernel import CudaKernel, PreparedLaunch
+from cunumpy.kernels._elementwise_kernel import ElementwiseKernel
 from cunumpy.kernels._fuse import fuse
 from cunumpy.kernels._host_implementations import HostImplementations
 from cunumpy.kernels._kernel import Kernel
@@ -29,6 +30,7 @@ __all__ = [
     "CompiledHostKernel",
     "CudaKernel",
     "CudaKernelVariants",
+    "ElementwiseKernel",
     "HostImplementations",
     "Kernel",
     "KernelCatalog",

@@ -1,0 +1,393 @@
+"""Elementwise kernels, as CuPy's: one loop over broadcast arrays, whose body is CUDA C++."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy import _gate
+from cunumpy.cuda._locks import new_lock
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.kernels import _typed_parameters as typed
+from cunumpy.kernels._typed_parameters import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_RESERVED = frozenset(["i", "_ind"])
+_CHUNK = 16384
+"""Elements that a worker takes at a time: enough to cost little beside the loop, and few enough to share out."""
+
+_PLACE = re.compile(r"\b(?:i|_ind)\b")
+
+
+class ElementwiseKernel:
+    """An elementwise operation on broadcast arrays, written in CUDA C++, with the interface of `cupy.ElementwiseKernel`.
+
+    Called with NumPy arrays it runs on the CPU's cores, compiled by the machine's C++ compiler; called with CuPy arrays
+    it is CuPy's own. The arguments decide, never the active backend.
+
+    Parameters
+    ----------
+    in_params, out_params : str
+        Types and names, ``"T x, raw float32 y"``. A type is what NumPy calls a dtype, or a letter: all arrays of one
+        letter have the same dtype. A ``raw`` array takes no part in broadcasting; the operation indexes it itself, by a
+        number (counted in C order), or by an array with an index for each axis, and it has ``size()``, ``shape()`` and
+        ``strides()`` (bytes).
+    operation : str
+        What is done for each element. ``i`` is its number in C order, ``_ind.size()`` the number of all, and
+        ``_ind.get()`` its index along each axis (with ``reduce_dims=False``, else of the reduced shape).
+    name : str, default: "kernel"
+        For messages and profilers.
+    reduce_dims : bool, default: True
+        Let axes be merged where that changes nothing.
+    preamble : str, optional
+        Code before the kernel.
+    no_return : bool, default: False
+        Calls return None.
+    return_tuple : bool, default: False
+        Calls return a tuple, of one output too.
+    loop_prep, after_loop : str, optional
+        Code before and after each thread's loop over its elements.
+    options : tuple of str, optional
+        Of CUDA's compiler.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        A declaration can't be read.
+
+    Notes
+    -----
+    Each combination of dtypes, and of layouts contiguous or not, is compiled once (some tenths of a second), and kept on
+    disk. Inputs that overlap an output, but are not the same elements, are copied first. Numbers take the dtype of
+    their parameter, which an array has to decide; they never widen it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cunumpy.kernels import ElementwiseKernel
+    >>> squared_diff = ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared_diff")
+    >>> squared_diff(np.arange(3.0), np.array([[1.0], [2.0]]))
+    array([[1., 0., 1.],
+           [4., 1., 0.]])
+    """
+
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        operation: str,
+        name: str = "kernel",
+        reduce_dims: bool = True,
+        preamble: str = "",
+        no_return: bool = False,
+        return_tuple: bool = False,
+        *,
+        loop_prep: str = "",
+        after_loop: str = "",
+        options: tuple[str, ...] = (),
+    ) -> None:
+        owner = f"ElementwiseKernel {name!r}"
+        if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)):
+            raise ArgumentError(f"ElementwiseKernel: argument 'name' must be a name of a C function, got {name!r}.")
+        self.in_params = typed.parse_parameters(in_params, owner, "in_params", _RESERVED)
+        self.out_params = typed.parse_parameters(out_params, owner, "out_params", _RESERVED)
+        typed.check_distinct((*self.in_params, *self.out_params), owner)
+        self.nin, self.nout = len(self.in_params), len(self.out_params)
+        self.nargs = self.nin + self.nout
+        self.operation, self.name, self.preamble = operation, name, preamble
+        self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
+        self._owner = owner
+        self._declared = (in_params, out_params)
+        self._parameters = (*self.in_params, *self.out_params)
+        self._around = {"loop_prep": loop_prep, "after_loop": after_loop, "options": tuple(options)}
+        self._places = _PLACE.search("\n".join([operation, loop_prep, after_loop, preamble])) is not None
+        self._functions: dict[Any, Callable[..., Any]] = {}
+        self._lock = new_lock()
+        self._cupy: Any = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def __call__(
+        self, *args: Any, size: int | None = None, stream: Any = None, block_size: int = 128
+    ) -> Any:
+        """Run it.
+
+        Parameters
+        ----------
+        *args : array or number
+            The inputs, and the outputs or none of them, which are then made in C order.
+        size : int, optional
+            The number of loop steps, if and only if all arrays are ``raw``.
+        stream, block_size
+            For device arrays, as CuPy's. The CPU needs none: it has ended when this returns.
+
+        Returns
+        -------
+        numpy.ndarray, cupy.ndarray, tuple or None
+            The outputs, as ``no_return`` and ``return_tuple`` say.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A wrong number of arguments, no array where one must be, or dtypes that do not match.
+        ArgumentError
+            Shapes that do not broadcast, an output of another shape or read-only, or a loop without a size.
+        MixedBackendError
+            NumPy arrays beside device arrays.
+        CompileError
+            The code does not compile.
+        KernelError
+            The code ended itself, by an assertion for instance.
+        MissingCompilerError
+            There is no C++ compiler.
+        """
+        if len(args) not in (self.nin, self.nargs):
+            raise ArgumentTypeError(
+                f"{self._owner}: wrong number of arguments: it takes {self.nin}, or {self.nargs} with the outputs, got "
+                f"{len(args)}."
+            )
+        if typed.on_device(self._parameters, args, self._owner):
+            return self._on_device()(*args, size=-1 if size is None else size, stream=stream, block_size=block_size)
+        return self._on_host(args, size)
+
+    def _on_device(self) -> Any:
+        if self._cupy is None:
+            import cupy
+
+            self._cupy = cupy.ElementwiseKernel(
+                *self._declared,
+                self.operation,
+                self.name,
+                self.reduce_dims,
+                self.preamble,
+                self.no_return,
+                self.return_tuple,
+                **{word: value for word, value in self._around.items() if value},
+            )
+        return self._cupy
+
+    def _on_host(self, args: Sequence[Any], size: int | None) -> Any:
+        owner, nin = self._owner, self.nin
+        for number, (parameter, value) in enumerate(zip(self._parameters, args, strict=False)):
+            typed.check_host_argument(parameter, value, owner, output=number >= nin)
+        types = typed.decide_types(self.in_params, self.out_params, args[:nin], args[nin:], owner)
+        shape = self._shape(args, size)
+        outputs = list(args[nin:])
+        if not outputs:
+            outputs = [self._new(parameter, types, shape, size) for parameter in self.out_params]
+        if 0 not in shape:
+            self._run(types, shape, list(args[:nin]), outputs)
+        if self.no_return:
+            return None
+        return outputs[0] if self.nout == 1 and not self.return_tuple else tuple(outputs)
+
+    def _shape(self, args: Sequence[Any], size: int | None) -> tuple[int, ...]:
+        """Return the shape of the loop; raise where arrays do not broadcast to it."""
+        shapes = [
+            value.shape
+            for parameter, value in zip(self._parameters, args, strict=False)
+            if not parameter.raw and isinstance(value, np.ndarray)
+        ]
+        if size is not None:
+            if shapes:
+                raise ArgumentError(
+                    f"{self._owner}: 'size' can be given only if all arrays are raw; others decide the size themselves."
+                )
+            if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+                raise ArgumentTypeError(f"{self._owner}: argument 'size' must be an integer from 0 on, got {size!r}.")
+            return (int(size),)
+        if not shapes:
+            raise ArgumentError(f"{self._owner}: the loop's size is undecided; give size=, or an array that is not raw.")
+        try:
+            shape = shapes[0] if all(one == shapes[0] for one in shapes) else np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise ArgumentError(f"{self._owner}: shapes {', '.join(map(str, shapes))} do not broadcast.") from None
+        for parameter, value in zip(self.out_params, args[self.nin :], strict=False):
+            if not parameter.raw and value.shape != shape:
+                raise ArgumentError(
+                    f"{self._owner}: argument {parameter.name!r}: out shape is mismatched: it has shape {value.shape}, "
+                    f"the loop {shape}."
+                )
+        return shape
+
+    def _new(
+        self, parameter: Parameter, types: dict[str, Any], shape: tuple[int, ...], size: int | None
+    ) -> np.ndarray:
+        if parameter.raw and size is None:
+            raise ArgumentError(f"{self._owner}: the size of raw output {parameter.name!r} is undecided; pass an array.")
+        return np.empty(shape, types[parameter.type_name])
+
+    def _run(
+        self, types: dict[str, Any], shape: tuple[int, ...], inputs: list[Any], outputs: list[np.ndarray]
+    ) -> None:
+        writes = [typed.as_seen(array) for array in outputs]
+        numbers: list[bool] = []
+        values: list[np.ndarray] = []
+        for parameter, value in zip(self.in_params, inputs, strict=True):
+            numbers.append(not isinstance(value, np.ndarray))
+            if numbers[-1]:
+                values.append(typed.as_scalar(value, types[parameter.type_name], parameter, self._owner))
+                continue
+            array = typed.as_seen(value)
+            if not parameter.raw and any(_meets(array, write) for write in writes):
+                array = array.copy(order="K")
+            values.append(array)
+        numbers += [False] * self.nout
+        self._launch(types, shape, [*values, *writes], numbers)
+        for array, written in zip(outputs, writes, strict=True):
+            if written is not array:
+                array[...] = written
+
+    def _launch(
+        self, types: dict[str, Any], shape: tuple[int, ...], values: list[np.ndarray], numbers: list[bool]
+    ) -> None:
+        looped = [
+            (array if array.shape == shape else np.broadcast_to(array, shape)).strides
+            for parameter, array, number in zip(self._parameters, values, numbers, strict=True)
+            if not (parameter.raw or number)
+        ]
+        total = math.prod(shape)
+        indexed = list(shape)
+        if self._places:
+            if self.reduce_dims:
+                indexed, looped = typed.reduced_dims(shape, looped)
+                lengths, steps = indexed, looped
+            else:
+                lengths, steps = typed.reduced_dims(shape, looped)
+        else:
+            order = sorted(range(len(shape)), key=lambda axis: [-abs(one[axis]) for one in reversed(looped)])
+            lengths, steps = typed.reduced_dims(
+                [shape[axis] for axis in order], [[one[axis] for axis in order] for one in looped]
+            )
+        if not lengths:
+            lengths, steps = [1], [[0] for _ in steps]
+        sizes = [
+            array.itemsize
+            for parameter, array, number in zip(self._parameters, values, numbers, strict=True)
+            if not (parameter.raw or number)
+        ]
+        plain = total == 1 or (len(lengths) == 1 and all(one[0] == size for one, size in zip(steps, sizes, strict=True)))
+        layout = [len(indexed), *indexed, len(lengths), *lengths]
+        for one, size in zip(steps, sizes, strict=True):
+            layout += [stride // size for stride in one]
+        raw = []
+        for parameter, array in zip(self._parameters, values, strict=True):
+            if parameter.raw:
+                raw.append((array.ndim, array.flags.c_contiguous))
+                layout += [*array.shape, *array.strides]
+        key = (tuple(types.items()), plain, tuple(numbers), tuple(raw))
+        function = self._functions.get(key)
+        if function is None:
+            function = self._compiled(key, types, plain, numbers, raw)
+        described = np.array(layout, np.int64)
+        packed: list[Any] = [
+            value if number else typed.address(value) for value, number in zip(values, numbers, strict=True)
+        ]
+        function((-(-total // _CHUNK),), [*packed, typed.address(described), np.int64(total)])
+
+    def _compiled(
+        self,
+        key: Any,
+        types: dict[str, Any],
+        plain: bool,
+        numbers: list[bool],
+        raw: list[tuple[int, bool]],
+    ) -> Callable[..., Any]:
+        with self._lock:
+            if key not in self._functions:
+                source = self._source(types, plain, numbers, raw)
+                self._functions[key] = typed.compiled(source, self.name, self._around["options"], self._owner)
+            return self._functions[key]
+
+    def _source(
+        self, types: dict[str, Any], plain: bool, numbers: list[bool], raw: list[tuple[int, bool]]
+    ) -> str:
+        """Return the CUDA C++ source of a loop: over contiguous arrays, or over rows of strided ones."""
+        declared, before, rows, body = [], [], [], []
+        raws = iter(raw)
+        count = 0
+        after = "_cunumpy_steps"
+        for number, parameter in enumerate(self._parameters):
+            output = number >= self.nin
+            const = "" if output else "const "
+            kind = typed.C_TYPES[types[parameter.type_name]]
+            name, pointer = parameter.name, f"_cunumpy_{parameter.name}"
+            if numbers[number]:
+                declared.append(f"const {kind} {name}")
+                continue
+            declared.append(f"{const}{kind}* {pointer}")
+            if parameter.raw:
+                ndim, contiguous = next(raws)
+                array = f"CArray<{const}{kind}, {ndim}, {str(contiguous).lower()}>"
+                before.append(f"const {array} {name}({pointer}, {after});")
+                after += f" + {2 * ndim}"
+                continue
+            if plain:
+                body.append(f"{const}{kind}& {name} = {pointer}[i];")
+                continue
+            rows.append(
+                f"{const}{kind}* const {pointer}_row = {pointer} + cunumpy_kernel::row(_cunumpy_row, _cunumpy_ndim, "
+                f"_cunumpy_shape, _cunumpy_strides + {count} * _cunumpy_ndim);\n"
+                f"const ptrdiff_t {pointer}_step = _cunumpy_strides[{count + 1} * _cunumpy_ndim - 1];"
+            )
+            body.append(f"{const}{kind}& {name} = {pointer}_row[_cunumpy_column * {pointer}_step];")
+            count += 1
+        steps = sum(not (one.raw or number) for one, number in zip(self._parameters, numbers, strict=True))
+        code = "\n".join([self._around["loop_prep"], self.operation, self._around["after_loop"]])
+        place = "_ind.set(i);" if re.search(r"\b_ind\b", f"{self.preamble}{code}") else ""
+        one = "\n".join([place, *body, f"{self.operation};"])
+        if plain:
+            loop = f"""
+#pragma GCC ivdep
+    for (ptrdiff_t i = _cunumpy_first; i < _cunumpy_last; ++i) {{
+{one}
+    }}"""
+        else:
+            loop = f"""
+    const ptrdiff_t _cunumpy_width = _cunumpy_shape[_cunumpy_ndim - 1];
+    for (ptrdiff_t _cunumpy_next = _cunumpy_first; _cunumpy_next < _cunumpy_last;) {{
+        const ptrdiff_t _cunumpy_row = _cunumpy_next / _cunumpy_width;
+        const ptrdiff_t _cunumpy_begin = _cunumpy_next - _cunumpy_row * _cunumpy_width;
+        ptrdiff_t _cunumpy_end = _cunumpy_begin + (_cunumpy_last - _cunumpy_next);
+        if (_cunumpy_end > _cunumpy_width) _cunumpy_end = _cunumpy_width;
+{chr(10).join(rows)}
+        const ptrdiff_t _cunumpy_zero = _cunumpy_row * _cunumpy_width;
+#pragma GCC ivdep
+        for (ptrdiff_t _cunumpy_column = _cunumpy_begin; _cunumpy_column < _cunumpy_end; ++_cunumpy_column) {{
+            const ptrdiff_t i = _cunumpy_zero + _cunumpy_column;
+{one}
+        }}
+        _cunumpy_next += _cunumpy_end - _cunumpy_begin;
+    }}"""
+        return f"""{typed.prelude(types, self.preamble, code)}
+extern "C" __global__ void {self.name}({", ".join([*declared, "const long long* _cunumpy_layout"])}, long long _cunumpy_n) {{
+    const ptrdiff_t _cunumpy_first = (ptrdiff_t)blockIdx.x * {_CHUNK};
+    const ptrdiff_t _cunumpy_last = _cunumpy_n - _cunumpy_first < {_CHUNK} ? _cunumpy_n : _cunumpy_first + {_CHUNK};
+    CIndexer _ind((ptrdiff_t)_cunumpy_n, _cunumpy_layout);
+    const long long* const _cunumpy_shape = _cunumpy_layout + _cunumpy_layout[0] + 2;
+    const int _cunumpy_ndim = (int)_cunumpy_shape[-1];
+    const long long* const _cunumpy_strides = _cunumpy_shape + _cunumpy_ndim;
+    const long long* const _cunumpy_steps = _cunumpy_strides + {steps} * _cunumpy_ndim;
+    {chr(10).join(before)}
+    {self._around["loop_prep"]};
+{loop}
+    {self._around["after_loop"]};
+}}
+"""
+
+
+def _meets(read: np.ndarray, written: np.ndarray) -> bool:
+    """Tell whether two arrays overlap, but are not the same elements at the same places."""
+    same = (
+        typed.address(read) == typed.address(written)
+        and read.shape == written.shape
+        and read.strides == written.strides
+        and read.dtype == written.dtype
+    )
+    return not same and _gate.overlap(read, written)

@@ -1,0 +1,394 @@
+"""Parameters of elementwise and reduction kernels: read from their declarations, and their types from arguments."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cunumpy import _arrays, _gate
+from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, KernelError, MixedBackendError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+C_TYPES = {
+    np.dtype(code): name
+    for code, name in {
+        "?": "bool",
+        "b": "signed char",
+        "B": "unsigned char",
+        "h": "short",
+        "H": "unsigned short",
+        "i": "int",
+        "I": "unsigned int",
+        "l": "long",
+        "L": "unsigned long",
+        "q": "long long",
+        "Q": "unsigned long long",
+        "e": "float16",
+        "f": "float",
+        "d": "double",
+        "F": "complex<float>",
+        "D": "complex<double>",
+    }.items()
+}
+"""What C++ calls the dtypes that kernels take."""
+
+_SCALARS = (bool, int, float, complex, np.bool_, np.number)
+
+
+class Parameter(NamedTuple):
+    """A parameter of an elementwise or reduction kernel.
+
+    Attributes
+    ----------
+    name : str
+    type_name : str
+        A letter that stands for any type, or what NumPy calls a dtype.
+    dtype : numpy.dtype or None
+        None for a letter.
+    raw : bool
+        The kernel indexes the array itself.
+    """
+
+    name: str
+    type_name: str
+    dtype: np.dtype[Any] | None
+    raw: bool
+
+
+def parse_parameters(text: Any, owner: str, argument: str, reserved: frozenset[str]) -> tuple[Parameter, ...]:
+    """Read a declaration such as ``"T x, raw float32 y"``.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        It is no such declaration; the text names the part.
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"{owner}: argument {argument!r} must be a str, got {_gate.given(text)}.")
+    if not text.strip():
+        return ()
+    return tuple(_parameter(part, owner, argument, reserved) for part in text.split(","))
+
+
+def _parameter(part: str, owner: str, argument: str, reserved: frozenset[str]) -> Parameter:
+    words = part.split()
+    if len(words) < 2:
+        raise ArgumentError(
+            f"{owner}: argument {argument!r} declares {part.strip()!r}; a parameter has a type and a name, 'T x' or "
+            "'raw float64 x'."
+        )
+    *qualifiers, type_name, name = words
+    unknown = [word for word in qualifiers if word != "raw"]
+    if unknown:
+        raise ArgumentError(f"{owner}: argument {argument!r} has an unknown word {unknown[0]!r} in {part.strip()!r}.")
+    if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) is None or name in reserved or name.startswith("_cunumpy"):
+        raise ArgumentError(f"{owner}: argument {argument!r}: {name!r} can't be the name of a parameter.")
+    if re.fullmatch(r"[A-Za-z]", type_name):
+        return Parameter(name, type_name, None, bool(qualifiers))
+    try:
+        dtype = np.dtype(type_name)
+    except TypeError:
+        dtype = None
+    if dtype not in C_TYPES:
+        raise ArgumentTypeError(
+            f"{owner}: argument {argument!r}: {type_name!r} in {part.strip()!r} is no letter, and no dtype that a "
+            "kernel takes."
+        )
+    return Parameter(name, type_name, dtype, bool(qualifiers))
+
+
+def check_distinct(parameters: Sequence[Parameter], owner: str) -> None:
+    """Raise where two parameters have the same name."""
+    names = [one.name for one in parameters]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ArgumentError(f"{owner}: two parameters have the name {twice!r}.")
+
+
+def on_device(parameters: Sequence[Parameter], args: Sequence[Any], owner: str) -> bool:
+    """Tell whether the arrays are device arrays.
+
+    Raises
+    ------
+    MixedBackendError
+        There are both.
+    """
+    host = device = None
+    for parameter, value in zip(parameters, args, strict=False):
+        if isinstance(value, np.ndarray):
+            host = parameter.name
+        elif _arrays.is_device_array(value):
+            device = parameter.name
+    if host is not None and device is not None:
+        raise MixedBackendError(
+            f"{owner}: argument {host!r} is a NumPy array and {device!r} a device array; convert one of them "
+            "explicitly, with xp.to_cupy or xp.to_numpy."
+        )
+    return device is not None
+
+
+def check_host_argument(parameter: Parameter, value: Any, owner: str, *, output: bool) -> None:
+    """Raise for what is neither a plain NumPy array of a dtype that kernels take, nor a number."""
+    if isinstance(value, np.ndarray):
+        _gate.refuse_masked(value, function=owner, argument=parameter.name)
+        if value.dtype not in C_TYPES:  # byte order is part of the key
+            raise ArgumentTypeError(
+                f"{owner}: argument {parameter.name!r} has dtype {value.dtype!r}; a kernel takes bool, integers, "
+                "floating and complex numbers up to 8 bytes a part, in native byte order."
+            )
+        if output:
+            _gate.check_writable(value, function=owner, argument=parameter.name)
+    elif output or parameter.raw or not isinstance(value, _SCALARS):
+        wanted = "an array" if output or parameter.raw else "an array or a number"
+        raise ArgumentTypeError(f"{owner}: argument {parameter.name!r} must be {wanted}, got {_gate.given(value)}.")
+
+
+def decide_types(
+    in_params: Sequence[Parameter],
+    out_params: Sequence[Parameter],
+    in_args: Sequence[Any],
+    out_args: Sequence[Any],
+    owner: str,
+) -> dict[str, np.dtype[Any]]:
+    """Return the dtype of each letter and each type's name, which arrays decide and numbers do not.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Arrays of different dtypes have the same letter, one has another dtype than its parameter, or no array decides.
+    """
+    types: dict[str, np.dtype[Any]] = {}
+    first: dict[str, str] = {}
+    for parameter, value in (*zip(in_params, in_args, strict=True), *zip(out_params, out_args, strict=False)):
+        if parameter.dtype is not None:
+            types[parameter.type_name] = parameter.dtype
+        if not isinstance(value, np.ndarray):
+            continue
+        expected = types.setdefault(parameter.type_name, value.dtype)
+        if expected != value.dtype:
+            why = f"{parameter.type_name!r} is that of {first[parameter.type_name]!r}" if parameter.dtype is None else ""
+            raise ArgumentTypeError(
+                f"{owner}: type is mismatched: argument {parameter.name!r} has dtype {value.dtype}, expected "
+                f"{expected}{f' ({why})' if why else ''}; convert it with astype."
+            )
+        first.setdefault(parameter.type_name, parameter.name)
+    for parameter in (*in_params, *out_params):
+        if parameter.dtype is not None:
+            types[parameter.type_name] = parameter.dtype
+        elif parameter.type_name not in types:
+            raise ArgumentTypeError(
+                f"{owner}: no array decides the type {parameter.type_name!r} of {parameter.name!r}; pass an array, or "
+                "declare a dtype."
+            )
+    return types
+
+
+def as_scalar(value: Any, dtype: np.dtype[Any], parameter: Parameter, owner: str) -> Any:
+    """Return a number as an array of one element.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentRangeError
+        The type can't hold its kind of number, or not this one.
+    """
+    kind = "b" if isinstance(value, (bool, np.bool_)) else np.asarray(value).dtype.kind
+    kind = "i" if kind in "Ou" else kind  # a large integer of Python
+    takes = {"b": "b", "i": "bi", "u": "bi", "f": "bif", "c": "bifc"}[dtype.kind]
+    if kind not in takes:
+        raise ArgumentTypeError(
+            f"{owner}: argument {parameter.name!r} is of type {dtype}, got {_gate.given(value)}; convert it explicitly."
+        )
+    if kind == "i" and dtype.kind in "iu" and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
+        raise ArgumentRangeError(f"{owner}: argument {parameter.name!r}: {value!r} is out of the range of {dtype}.")
+    try:
+        with np.errstate(over="ignore"):
+            return np.array([value]).astype(dtype)
+    except OverflowError as error:
+        raise ArgumentRangeError(
+            f"{owner}: argument {parameter.name!r}: {value!r} is out of the range of {dtype}."
+        ) from error
+
+
+def as_seen(array: np.ndarray) -> np.ndarray:
+    """Return an array whose memory C++ can read as elements: itself, or a copy if it is not aligned."""
+    size = array.itemsize
+    if array.flags.aligned and all(stride % size == 0 for stride in array.strides):
+        return array
+    return array.copy()
+
+
+def reduced_dims(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
+    """Merge neighbouring axes that all arrays step through evenly, and drop those of length 1.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    strides : sequence of sequences of int
+        Of each array.
+
+    Returns
+    -------
+    shape, strides
+    """
+    lengths: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for axis, length in enumerate(shape):
+        if length == 1:
+            continue
+        if lengths and all(
+            kept[-1] == given[axis] * length for kept, given in zip(steps, strides, strict=True)
+        ):
+            lengths[-1] *= length
+            for kept, given in zip(steps, strides, strict=True):
+                kept[-1] = given[axis]
+        else:
+            lengths.append(length)
+            for kept, given in zip(steps, strides, strict=True):
+                kept.append(given[axis])
+    return lengths, steps
+
+
+def address(array: np.ndarray) -> int:
+    """Return where an array's first element is."""
+    return int(array.ctypes.data)
+
+
+HELPERS = r"""
+namespace cunumpy_kernel {
+// An array with shape and strides; strides are in bytes, as CuPy's.
+template <class T, int N, bool contiguous>
+class CArray {
+    T* data_;
+    const ptrdiff_t *shape_, *strides_;
+    ptrdiff_t size_;
+    typedef unsigned char byte;
+    T& at(ptrdiff_t i) const {
+        if (contiguous) return data_[i];
+        byte* place = (byte*)data_;
+        for (int axis = N - 1; axis > 0; --axis) {
+            place += i % shape_[axis] * strides_[axis];
+            i /= shape_[axis];
+        }
+        if (N > 0) place += i * strides_[0];
+        return *(T*)place;
+    }
+    template <class I>
+    T& at_all(const I* index) const {
+        byte* place = (byte*)data_;
+        for (int axis = 0; axis < N; ++axis) place += (ptrdiff_t)index[axis] * strides_[axis];
+        return *(T*)place;
+    }
+
+public:
+    static const int ndim = N;
+    typedef T value_type;
+    __device__ CArray(T* data, const long long* layout) : data_(data), shape_((const ptrdiff_t*)layout), strides_((const ptrdiff_t*)layout + N), size_(1) {
+        for (int axis = 0; axis < N; ++axis) size_ *= shape_[axis];
+    }
+    __device__ ptrdiff_t size() const { return size_; }
+    __device__ const ptrdiff_t* shape() const { return shape_; }
+    __device__ const ptrdiff_t* strides() const { return strides_; }
+    __device__ T& operator[](int i) const { return at(i); }
+    __device__ T& operator[](unsigned int i) const { return at(i); }
+    __device__ T& operator[](long i) const { return at(i); }
+    __device__ T& operator[](unsigned long i) const { return at((ptrdiff_t)i); }
+    __device__ T& operator[](long long i) const { return at(i); }
+    __device__ T& operator[](unsigned long long i) const { return at((ptrdiff_t)i); }
+    template <class I>
+    __device__ T& operator[](const I* index) const { return at_all(index); }
+};
+
+// The loop's shape, and the place of one element in it.
+class CIndexer {
+    ptrdiff_t size_, place_;
+    int ndim_;
+    const ptrdiff_t* shape_;
+    mutable ptrdiff_t index_[64];
+
+public:
+    __device__ CIndexer(ptrdiff_t size, const long long* layout) : size_(size), place_(0), ndim_((int)layout[0]), shape_((const ptrdiff_t*)layout + 1) {}
+    __device__ ptrdiff_t size() const { return size_; }
+    __device__ const ptrdiff_t* shape() const { return shape_; }
+    __device__ void set(ptrdiff_t place) { place_ = place; }
+    __device__ const ptrdiff_t* get() const {
+        ptrdiff_t rest = place_;
+        for (int axis = ndim_ - 1; axis >= 0; --axis) {
+            index_[axis] = rest % shape_[axis];
+            rest /= shape_[axis];
+        }
+        return index_;
+    }
+};
+// How far the first element of a row is from that of the array.
+__device__ static inline ptrdiff_t row(ptrdiff_t number, int ndim, const long long* shape, const long long* strides) {
+    ptrdiff_t offset = 0;
+    for (int axis = ndim - 2; axis >= 0; --axis) {
+        offset += number % shape[axis] * strides[axis];
+        number /= shape[axis];
+    }
+    return offset;
+}
+}  // namespace cunumpy_kernel
+using cunumpy_kernel::CArray;
+using cunumpy_kernel::CIndexer;
+"""
+
+_FLOAT16 = r"""
+#include <cuda_fp16.h>
+// Calculates in float.
+class float16 {
+    __half value_;
+
+public:
+    __device__ float16() = default;
+    __device__ float16(float value) : value_(__float2half(value)) {}
+    __device__ operator float() const { return __half2float(value_); }
+    __device__ float16& operator+=(float other) { return *this = *this + other; }
+    __device__ float16& operator-=(float other) { return *this = *this - other; }
+    __device__ float16& operator*=(float other) { return *this = *this * other; }
+    __device__ float16& operator/=(float other) { return *this = *this / other; }
+};
+"""
+
+
+def prelude(types: dict[str, np.dtype[Any]], preamble: str, body: str) -> str:
+    """Return what stands before a kernel: the helpers, what letters mean, and the user's preamble."""
+    parts = [HELPERS]
+    words = f"{preamble} {body}"
+    if "complex" in words or any(dtype.kind == "c" for dtype in types.values()):
+        parts.append("#include <cupy/complex.cuh>")
+    if "float16" in words or np.dtype("float16") in types.values():
+        parts.append(_FLOAT16)
+    parts += [f"typedef {C_TYPES[dtype]} {letter};" for letter, dtype in types.items() if len(letter) == 1]
+    return "\n".join([*parts, preamble, ""])
+
+
+def compiled(source: str, name: str, options: tuple[str, ...], owner: str) -> Callable[..., None]:
+    """Compile a kernel for the CPU device; return what launches it with a grid and packed arguments.
+
+    Raises
+    ------
+    CompileError
+        It does not compile.
+    MissingCompilerError, SettingError
+        There is no C++ compiler.
+    """
+    from cunumpy.kernels._builds import HeaderHash
+    from cunumpy.kernels._cpu_device.build import Library, Program
+
+    folders = [Path(option[2:].strip()) for option in options if option.startswith("-I") and option[2:]]
+    headers = HeaderHash(source, folders, None).digest()
+    library = Library(Program(source, f"{name}.cu", name, options, None, headers, owner), None)
+    launch = library.function.launch
+
+    def run(grid: tuple[int, ...], packed: list[Any]) -> None:
+        trap = launch(packed, grid, (1,), 0, False)
+        if trap is not None:
+            raise KernelError(f"{owner}: {trap}; what it wrote before stays.")
+
+    return run
