@@ -153,7 +153,8 @@ class ElementwiseKernel:
                 f"{len(args)}."
             )
         if typed.on_device(self._parameters, args, self._owner):
-            return self._on_device()(*args, size=-1 if size is None else size, stream=stream, block_size=block_size)
+            given = {"size": (size, None), "stream": (stream, None), "block_size": (block_size, 128)}
+            return self._on_device()(*args, **{word: one for word, (one, usual) in given.items() if one != usual})
         return self._on_host(args, size)
 
     def _on_device(self) -> Any:

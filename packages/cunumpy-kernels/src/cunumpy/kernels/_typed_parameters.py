@@ -333,6 +333,15 @@ __device__ static inline ptrdiff_t row(ptrdiff_t number, int ndim, const long lo
     }
     return offset;
 }
+// How far an element is from the first.
+__device__ static inline ptrdiff_t place(ptrdiff_t number, int ndim, const long long* shape, const long long* steps) {
+    ptrdiff_t offset = 0;
+    for (int axis = ndim - 1; axis > 0; --axis) {
+        offset += number % shape[axis] * steps[axis];
+        number /= shape[axis];
+    }
+    return offset + number * steps[0];
+}
 }  // namespace cunumpy_kernel
 using cunumpy_kernel::CArray;
 using cunumpy_kernel::CIndexer;

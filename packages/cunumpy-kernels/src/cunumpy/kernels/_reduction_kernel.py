@@ -1,0 +1,507 @@
+"""Reduction kernels, as CuPy's: elements mapped, reduced pair by pair, and the results mapped, in CUDA C++."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy import _gate
+from cunumpy.cuda._locks import new_lock
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.kernels import _typed_parameters as typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_RESERVED = frozenset(["a", "b", "_J", "_type_reduce"])
+_CHUNK, _ROWS, _TILE, _FEW_TILES = 16384, 4096, 64, 64
+"""Elements of one partial result; rows of one, where neighbouring outputs go together; how many do; and how many such
+groups are enough for all workers. None depends on the number of workers, so that results don't."""
+
+_C_NAMES = frozenset(["bool", "char", "short", "int", "long", "float", "double"])
+"""What means a type of C's in `reduce_type`, though NumPy reads some of it otherwise."""
+
+
+class ReductionKernel:
+    """A reduction of broadcast arrays, written in CUDA C++, with the interface of `cupy.ReductionKernel`.
+
+    Called with NumPy arrays it runs on the CPU's cores, compiled by the machine's C++ compiler; called with CuPy arrays
+    it is CuPy's own. The arguments decide, never the active backend.
+
+    Parameters
+    ----------
+    in_params, out_params : str
+        Types and names, as for `ElementwiseKernel`.
+    map_expr : str
+        The value of an element.
+    reduce_expr : str
+        The value of two, ``a`` and ``b``. It has to be associative and commutative.
+    post_map_expr : str
+        Assigns the outputs, from the reduced value ``a``.
+    identity : str or None
+        What changes no value in the reduction. With None, there must be an element to reduce.
+    name : str, default: "reduce_kernel"
+        For messages and profilers.
+    reduce_type : str, optional
+        The type of ``a`` and ``b``: a letter, a dtype, or a C++ type. Default: that of the first output.
+    reduce_dims : bool, default: True
+        Let axes be merged where that changes nothing. On NumPy arrays they always are.
+    preamble : str, optional
+        Code before the kernel.
+    options : tuple of str, optional
+        Of CUDA's compiler.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        A declaration can't be read.
+
+    Notes
+    -----
+    The order of the reduction depends on shape and layout alone, so that the number of workers changes no bit of the
+    result. Long reductions are cut into parts of 16384 elements, each with 16 running values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cunumpy.kernels import ReductionKernel
+    >>> l2norm = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")
+    >>> l2norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
+    array([ 5., 10.])
+    """
+
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        map_expr: str,
+        reduce_expr: str,
+        post_map_expr: str,
+        identity: str | None,
+        name: str = "reduce_kernel",
+        reduce_type: str | None = None,
+        reduce_dims: bool = True,
+        preamble: str = "",
+        options: tuple[str, ...] = (),
+    ) -> None:
+        owner = f"ReductionKernel {name!r}"
+        if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)):
+            raise ArgumentError(f"ReductionKernel: argument 'name' must be a name of a C function, got {name!r}.")
+        self.in_params = typed.parse_parameters(in_params, owner, "in_params", _RESERVED)
+        self.out_params = typed.parse_parameters(out_params, owner, "out_params", _RESERVED)
+        typed.check_distinct((*self.in_params, *self.out_params), owner)
+        if not self.out_params:
+            raise ArgumentError(f"{owner}: argument 'out_params' must declare an output.")
+        if any(one.raw for one in self.out_params):
+            raise ArgumentError(f"{owner}: argument 'out_params': the output of a reduction can't be raw.")
+        self.nin, self.nout = len(self.in_params), len(self.out_params)
+        self.nargs = self.nin + self.nout
+        self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
+        self.identity = None if identity is None else str(identity)
+        self.name, self.reduce_dims, self.preamble, self.options = name, reduce_dims, preamble, tuple(options)
+        self.reduce_type = reduce_type
+        self._owner = owner
+        self._declared = (in_params, out_params)
+        self._parameters = (*self.in_params, *self.out_params)
+        self._ordered = re.search(r"\b_J\b", f"{map_expr}\n{preamble}") is not None
+        self._functions: dict[Any, tuple[Callable[..., Any], int]] = {}
+        self._lock = new_lock()
+        self._cupy: Any = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def __call__(
+        self,
+        *args: Any,
+        out: Any = None,
+        axis: int | tuple[int, ...] | None = None,
+        keepdims: bool = False,
+        stream: Any = None,
+    ) -> Any:
+        """Run it.
+
+        Parameters
+        ----------
+        *args : array or number
+            The inputs, and the outputs or none of them.
+        out : array, optional
+            The output, if there is one and it is not among `args`.
+        axis : int or tuple of int, optional
+            The axes to reduce, by default all.
+        keepdims : bool, default: False
+            Keep them, with length 1.
+        stream
+            For device arrays, as CuPy's. The CPU needs none: it has ended when this returns.
+
+        Returns
+        -------
+        numpy.ndarray, cupy.ndarray or tuple
+            The output, 0-d where all axes are reduced; a tuple of several.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A wrong number of arguments, no array where one must be, or dtypes that do not match.
+        ArgumentError
+            Shapes that do not broadcast, an output of another shape or read-only, or nothing to reduce and no identity.
+        numpy.exceptions.AxisError
+            An axis that the arrays do not have.
+        MixedBackendError
+            NumPy arrays beside device arrays.
+        CompileError
+            The code does not compile.
+        KernelError
+            The code ended itself, by an assertion for instance.
+        MissingCompilerError
+            There is no C++ compiler.
+        """
+        if len(args) not in (self.nin, self.nargs):
+            raise ArgumentTypeError(
+                f"{self._owner}: wrong number of arguments: it takes {self.nin}, or {self.nargs} with the outputs, got "
+                f"{len(args)}."
+            )
+        if out is not None:
+            if self.nout != 1 or len(args) != self.nin:
+                raise ArgumentTypeError(f"{self._owner}: 'out' can be given once, and for one output alone.")
+            args = (*args, out)
+        if typed.on_device(self._parameters, args, self._owner):
+            return self._on_device()(
+                *args, axis=axis, keepdims=keepdims, **({} if stream is None else {"stream": stream})
+            )
+        return self._on_host(args, axis, keepdims)
+
+    def _on_device(self) -> Any:
+        if self._cupy is None:
+            import cupy
+
+            self._cupy = cupy.ReductionKernel(
+                *self._declared,
+                self.map_expr,
+                self.reduce_expr,
+                self.post_map_expr,
+                self.identity,
+                self.name,
+                self.reduce_type,
+                self.reduce_dims,
+                self.preamble,
+                self.options,
+            )
+        return self._cupy
+
+    def _on_host(self, args: Sequence[Any], axis: Any, keepdims: bool) -> Any:
+        owner, nin = self._owner, self.nin
+        for number, (parameter, value) in enumerate(zip(self._parameters, args, strict=False)):
+            typed.check_host_argument(parameter, value, owner, output=number >= nin)
+        types = typed.decide_types(self.in_params, self.out_params, args[:nin], args[nin:], owner)
+        shapes = [
+            value.shape
+            for parameter, value in zip(self.in_params, args, strict=False)
+            if not parameter.raw and isinstance(value, np.ndarray)
+        ]
+        if not shapes:
+            raise ArgumentError(f"{owner}: the size is undecided; pass an input array that is not raw.")
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise ArgumentError(f"{owner}: shapes {', '.join(map(str, shapes))} do not broadcast.") from None
+        axes = _axes(axis, len(shape), owner)
+        kept = [one for one in range(len(shape)) if one not in axes]
+        if self.identity is None and 0 in [shape[one] for one in axes]:
+            raise ArgumentError(f"{owner}: zero-size array to a reduction which has no identity (shape {shape}).")
+        full = tuple(1 if one in axes else length for one, length in enumerate(shape))
+        result = full if keepdims else tuple(shape[one] for one in kept)
+        outputs = list(args[nin:])
+        for parameter, value in zip(self.out_params, outputs, strict=False):
+            if value.shape != result:
+                raise ArgumentError(
+                    f"{owner}: argument {parameter.name!r}: out shape is mismatched: it has shape {value.shape}, the "
+                    f"result {result}."
+                )
+        if not outputs:
+            outputs = [np.empty(result, types[one.type_name]) for one in self.out_params]
+        if 0 not in result:
+            self._run(types, shape, (kept, axes), list(args[:nin]), outputs, full)
+        return outputs[0] if self.nout == 1 else tuple(outputs)
+
+    def _run(
+        self,
+        types: dict[str, Any],
+        shape: tuple[int, ...],
+        kept_and_reduced: tuple[list[int], list[int]],
+        inputs: list[Any],
+        outputs: list[np.ndarray],
+        full: tuple[int, ...],
+    ) -> None:
+        kept, axes = kept_and_reduced
+        writes = [typed.as_seen(array) for array in outputs]
+        packed: list[Any] = []
+        held: list[np.ndarray] = []
+        numbers: list[bool] = []
+        raw: list[tuple[int, bool]] = []
+        raw_layout: list[int] = []
+        reads: list[list[int]] = []
+        for parameter, value in zip(self.in_params, inputs, strict=True):
+            numbers.append(not isinstance(value, np.ndarray))
+            if numbers[-1]:
+                packed.append(typed.as_scalar(value, types[parameter.type_name], parameter, self._owner))
+                continue
+            array = typed.as_seen(value)
+            if any(_gate.overlap(array, write) for write in writes):
+                array = array.copy(order="K")
+            held.append(array)
+            packed.append(typed.address(array))
+            if parameter.raw:
+                raw.append((array.ndim, bool(array.flags.c_contiguous)))
+                raw_layout += [*array.shape, *array.strides]
+            else:
+                reads.append([one // array.itemsize for one in np.broadcast_to(array, shape).strides])
+        # An output steps along the axes that are kept; reshaping to its full form makes no copy.
+        targets = [[one // array.itemsize for one in array.reshape(full).strides] for array in writes]
+        if not self._ordered:
+            axes = sorted(axes, key=lambda one: [-abs(steps[one]) for steps in reads])
+        kept = sorted(kept, key=lambda one: [-abs(steps[one]) for steps in reads])
+        out_shape, out_steps = typed.reduced_dims(
+            [shape[one] for one in kept], [[steps[one] for one in kept] for steps in (*reads, *targets)]
+        )
+        red_shape, red_steps = typed.reduced_dims(
+            [shape[one] for one in axes], [[steps[one] for one in axes] for steps in reads]
+        )
+        if not out_shape:
+            out_shape, out_steps = [1], [[0] for _ in out_steps]
+        if not red_shape:
+            red_shape, red_steps = [1], [[0] for _ in red_steps]
+        count, length = math.prod(out_shape), math.prod(red_shape)
+        side_by_side = count > 1 and (length == 1 or abs(out_steps[0][-1]) < abs(red_steps[0][-1]))
+        last = out_steps[: len(reads)] if side_by_side else red_steps
+        plain = (out_shape if side_by_side else red_shape)[-1] == 1 or all(steps[-1] == 1 for steps in last)
+        key = (tuple(types.items()), side_by_side, plain, tuple(numbers), tuple(raw))
+        found = self._functions.get(key)
+        if found is None:
+            found = self._compiled(key, types, side_by_side, plain, numbers, raw)
+        function, item = found
+        if side_by_side:
+            tiles = count // out_shape[-1] * -(-out_shape[-1] // _TILE)
+            chunk = _ROWS if tiles < _FEW_TILES else max(length, 1)
+        else:
+            tiles, chunk = count, _CHUNK
+        chunks = max(1, -(-length // chunk))
+        layout = np.array(
+            [
+                *(len(out_shape), len(red_shape), *out_shape, *red_shape),
+                *(step for steps in out_steps for step in steps),
+                *(step for steps in red_steps for step in steps),
+                *raw_layout,
+            ],
+            np.int64,
+        )
+        partial = np.empty(max(item * chunks * count, 1) if chunks > 1 else 1, np.uint8)
+        packed += [typed.address(array) for array in writes]
+        numbers_of = [np.int64(value) for value in (count, length, chunk, chunks)]
+        everything = [*packed, typed.address(layout), *numbers_of, typed.address(partial)]
+        # A block takes several of many short reductions.
+        each = max(1, _CHUNK // max(length, 1)) if chunks == 1 and not side_by_side else 1
+        function((-(-tiles * chunks // each),), [*everything, np.int64(each), np.int32(0)])
+        if chunks > 1:
+            function((-(-count // 256),), [*everything, np.int64(256), np.int32(1)])
+        for array, written in zip(outputs, writes, strict=True):
+            if written is not array:
+                array[...] = written
+        del held
+
+    def _compiled(
+        self,
+        key: Any,
+        types: dict[str, Any],
+        side_by_side: bool,
+        plain: bool,
+        numbers: list[bool],
+        raw: list[tuple[int, bool]],
+    ) -> tuple[Callable[..., Any], int]:
+        with self._lock:
+            if key not in self._functions:
+                source = self._source(types, side_by_side, plain, numbers, raw)
+                function = typed.compiled(source, self.name, self.options, self._owner)
+                item = np.zeros(1, np.int64)
+                scalars = [
+                    np.zeros(1, types[one.type_name]) if number else 0
+                    for one, number in zip(self.in_params, numbers, strict=True)
+                ]
+                nothing = [*scalars, *[0] * self.nout, 0, *[np.int64(0)] * 4, typed.address(item), np.int64(1)]
+                function((1,), [*nothing, np.int32(2)])
+                self._functions[key] = function, int(item[0])
+            return self._functions[key]
+
+    def _reduce_type(self, types: dict[str, Any]) -> str:
+        name = self.reduce_type
+        if name is None:
+            return typed.C_TYPES[types[self.out_params[0].type_name]]
+        if name in _C_NAMES or name in types:
+            return name if name in _C_NAMES else typed.C_TYPES[types[name]]
+        try:
+            return typed.C_TYPES[np.dtype(name)]
+        except (TypeError, KeyError):
+            return name
+
+    def _source(
+        self, types: dict[str, Any], side_by_side: bool, plain: bool, numbers: list[bool], raw: list[tuple[int, bool]]
+    ) -> str:
+        """Return the CUDA C++ source: of one reduction after another, or of many side by side."""
+        declared, before, starts, moves, elements, results = [], [], [], [], [], []
+        raws = iter(raw)
+        after = "_cunumpy_raw"
+        count = 0
+        for parameter, number in zip(self.in_params, numbers, strict=True):
+            kind = typed.C_TYPES[types[parameter.type_name]]
+            name, pointer = parameter.name, f"_cunumpy_{parameter.name}"
+            if number:
+                declared.append(f"const {kind} {name}")
+                continue
+            declared.append(f"const {kind}* {pointer}")
+            if parameter.raw:
+                ndim, contiguous = next(raws)
+                before.append(
+                    f"const CArray<const {kind}, {ndim}, {str(contiguous).lower()}> {name}({pointer}, {after});"
+                )
+                after += f" + {2 * ndim}"
+                continue
+            out, red = f"_cunumpy_out_steps + {count} * _cunumpy_out_ndim", f"_cunumpy_red_steps + {count} * _cunumpy_red_ndim"
+            starts.append(
+                f"const {kind}* const {pointer}_start = {pointer} + "
+                f"cunumpy_kernel::place(_cunumpy_o, _cunumpy_out_ndim, _cunumpy_out_shape, {out});"
+            )
+            step_of = f"({out})[_cunumpy_out_ndim - 1]" if side_by_side else f"({red})[_cunumpy_red_ndim - 1]"
+            before.append(f"const ptrdiff_t {pointer}_step = {1 if plain else step_of};")
+            moves.append(
+                f"const {kind}* const {pointer}_row = {pointer}_start + "
+                f"cunumpy_kernel::place(_cunumpy_r, _cunumpy_red_ndim, _cunumpy_red_shape, {red});"
+            )
+            elements.append(f"const {kind}& {name} = {pointer}_row[_cunumpy_j * {pointer}_step];")
+            count += 1
+        for number, parameter in enumerate(self.out_params):
+            kind = typed.C_TYPES[types[parameter.type_name]]
+            declared.append(f"{kind}* _cunumpy_{parameter.name}")
+            results.append(
+                f"{kind}& {parameter.name} = _cunumpy_{parameter.name}[cunumpy_kernel::place(_cunumpy_o, "
+                f"_cunumpy_out_ndim, _cunumpy_out_shape, _cunumpy_out_steps + {count + number} * _cunumpy_out_ndim)];"
+            )
+        line = "\n".join
+        code = line([self.map_expr, self.reduce_expr, self.post_map_expr, self.identity or "", self.reduce_type or ""])
+        first_value = "" if self.identity is None else "a = _cunumpy_reduce(_type_reduce(_cunumpy_identity), a);"
+        identity = "" if self.identity is None else f"const _type_reduce _cunumpy_identity = _type_reduce({self.identity});"
+        empty = "" if self.identity is None else "if (_cunumpy_length == 0) a = _cunumpy_identity; else"
+        mapped = f"[&](ptrdiff_t _cunumpy_j, ptrdiff_t _J) -> _type_reduce {{ {line(elements)} return (_type_reduce)({self.map_expr}); }}"
+        finish = f"""
+    auto _cunumpy_finish = [&](ptrdiff_t _cunumpy_o, _type_reduce a) {{
+        {empty} {{ {first_value} }}
+        {line(results)}
+        {self.post_map_expr};
+    }};
+    auto _cunumpy_give = [&](ptrdiff_t _cunumpy_o, ptrdiff_t _cunumpy_c, const _type_reduce& a) {{
+        if (_cunumpy_chunks > 1) _cunumpy_partial[_cunumpy_o * _cunumpy_chunks + _cunumpy_c] = a;
+        else _cunumpy_finish(_cunumpy_o, a);
+    }};"""
+        if side_by_side:
+            work = f"""
+    const ptrdiff_t _cunumpy_width = _cunumpy_out_shape[_cunumpy_out_ndim - 1];
+    const ptrdiff_t _cunumpy_per_row = (_cunumpy_width + {_TILE - 1}) / {_TILE};
+    const ptrdiff_t _cunumpy_t = (ptrdiff_t)blockIdx.x / _cunumpy_chunks, _cunumpy_c = (ptrdiff_t)blockIdx.x % _cunumpy_chunks;
+    const ptrdiff_t _cunumpy_left = _cunumpy_t % _cunumpy_per_row * {_TILE};
+    const ptrdiff_t _cunumpy_o = _cunumpy_t / _cunumpy_per_row * _cunumpy_width + _cunumpy_left;
+    const ptrdiff_t _cunumpy_n = _cunumpy_width - _cunumpy_left < {_TILE} ? _cunumpy_width - _cunumpy_left : {_TILE};
+    {line(starts)}
+    const ptrdiff_t _cunumpy_from = _cunumpy_c * _cunumpy_chunk;
+    const ptrdiff_t _cunumpy_to = _cunumpy_length - _cunumpy_from < _cunumpy_chunk ? _cunumpy_length : _cunumpy_from + _cunumpy_chunk;
+    _type_reduce _cunumpy_all[{_TILE}];
+    for (ptrdiff_t _cunumpy_r = _cunumpy_from; _cunumpy_r < _cunumpy_to; ++_cunumpy_r) {{
+        {line(moves)}
+        auto _cunumpy_map = {mapped};
+        if (_cunumpy_r == _cunumpy_from)
+            for (ptrdiff_t k = 0; k < _cunumpy_n; ++k) _cunumpy_all[k] = _cunumpy_map(k, _cunumpy_r);
+        else
+            for (ptrdiff_t k = 0; k < _cunumpy_n; ++k) _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_map(k, _cunumpy_r));
+    }}
+    for (ptrdiff_t k = 0; k < _cunumpy_n; ++k) _cunumpy_give(_cunumpy_o + k, _cunumpy_c, _cunumpy_all[k]);"""
+        else:
+            work = f"""
+    const ptrdiff_t _cunumpy_width = _cunumpy_red_shape[_cunumpy_red_ndim - 1];
+    const ptrdiff_t _cunumpy_works = _cunumpy_count * _cunumpy_chunks;
+    for (ptrdiff_t _cunumpy_w = (ptrdiff_t)blockIdx.x * _cunumpy_each, _cunumpy_e = _cunumpy_w + _cunumpy_each; _cunumpy_w < _cunumpy_e && _cunumpy_w < _cunumpy_works; ++_cunumpy_w) {{
+        const ptrdiff_t _cunumpy_o = _cunumpy_w / _cunumpy_chunks, _cunumpy_c = _cunumpy_w % _cunumpy_chunks;
+        {line(starts)}
+        const ptrdiff_t _cunumpy_from = _cunumpy_c * _cunumpy_chunk;
+        const ptrdiff_t _cunumpy_to = _cunumpy_length - _cunumpy_from < _cunumpy_chunk ? _cunumpy_length : _cunumpy_from + _cunumpy_chunk;
+        _type_reduce _cunumpy_all[16];
+        int _cunumpy_filled = 0;
+        for (ptrdiff_t _cunumpy_r = _cunumpy_from; _cunumpy_r < _cunumpy_to;) {{
+            const ptrdiff_t _cunumpy_rest = _cunumpy_width - _cunumpy_r % _cunumpy_width;
+            const ptrdiff_t _cunumpy_n = _cunumpy_to - _cunumpy_r < _cunumpy_rest ? _cunumpy_to - _cunumpy_r : _cunumpy_rest;
+            {line(moves)}
+            auto _cunumpy_map = {mapped};
+            ptrdiff_t _cunumpy_at = 0;
+            if (_cunumpy_filled < 16)  // the running values begin with the first elements
+                for (; _cunumpy_at < 16 && _cunumpy_at < _cunumpy_n; ++_cunumpy_at) {{
+                    _type_reduce one = _cunumpy_map(_cunumpy_at, _cunumpy_r + _cunumpy_at);
+                    if (_cunumpy_at >= _cunumpy_filled) _cunumpy_all[_cunumpy_filled++] = one;
+                    else _cunumpy_all[_cunumpy_at] = _cunumpy_reduce(_cunumpy_all[_cunumpy_at], one);
+                }}
+            for (; _cunumpy_at + 16 <= _cunumpy_n; _cunumpy_at += 16)
+                for (int k = 0; k < 16; ++k)
+                    _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_map(_cunumpy_at + k, _cunumpy_r + _cunumpy_at + k));
+            for (int k = 0; _cunumpy_at < _cunumpy_n; ++_cunumpy_at, ++k)
+                _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_map(_cunumpy_at, _cunumpy_r + _cunumpy_at));
+            _cunumpy_r += _cunumpy_n;
+        }}
+        for (int k = 1; k < _cunumpy_filled; ++k) _cunumpy_all[0] = _cunumpy_reduce(_cunumpy_all[0], _cunumpy_all[k]);
+        _cunumpy_give(_cunumpy_o, _cunumpy_c, _cunumpy_all[0]);
+    }}"""
+        return f"""{typed.prelude(types, self.preamble, code)}
+typedef {self._reduce_type(types)} _type_reduce;
+extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _cunumpy_layout, long long _cunumpy_count,
+        long long _cunumpy_length, long long _cunumpy_chunk, long long _cunumpy_chunks, void* _cunumpy_memory,
+        long long _cunumpy_each, int _cunumpy_pass) {{
+    if (_cunumpy_pass == 2) {{
+        *(long long*)_cunumpy_memory = sizeof(_type_reduce);
+        return;
+    }}
+    const int _cunumpy_out_ndim = (int)_cunumpy_layout[0], _cunumpy_red_ndim = (int)_cunumpy_layout[1];
+    const long long* const _cunumpy_out_shape = _cunumpy_layout + 2;
+    const long long* const _cunumpy_red_shape = _cunumpy_out_shape + _cunumpy_out_ndim;
+    const long long* const _cunumpy_out_steps = _cunumpy_red_shape + _cunumpy_red_ndim;
+    const long long* const _cunumpy_red_steps = _cunumpy_out_steps + {count + self.nout} * _cunumpy_out_ndim;
+    const long long* const _cunumpy_raw = _cunumpy_red_steps + {count} * _cunumpy_red_ndim;
+    _type_reduce* const _cunumpy_partial = (_type_reduce*)_cunumpy_memory;
+    {line(before)}
+    {identity}
+    auto _cunumpy_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {{ return ({self.reduce_expr}); }};
+{finish}
+    if (_cunumpy_pass == 1) {{
+        for (ptrdiff_t o = (ptrdiff_t)blockIdx.x * _cunumpy_each, e = o + _cunumpy_each; o < e && o < _cunumpy_count; ++o) {{
+            _type_reduce a = _cunumpy_partial[o * _cunumpy_chunks];
+            for (ptrdiff_t c = 1; c < _cunumpy_chunks; ++c) a = _cunumpy_reduce(a, _cunumpy_partial[o * _cunumpy_chunks + c]);
+            _cunumpy_finish(o, a);
+        }}
+        return;
+    }}
+{work}
+}}
+"""
+
+
+def _axes(axis: Any, ndim: int, owner: str) -> list[int]:
+    if axis is None:
+        return list(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = []
+    for one in given:
+        if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
+            raise ArgumentTypeError(f"{owner}: argument 'axis' must be an integer, a tuple of them or None, got {axis!r}.")
+        if not -ndim <= one < ndim:
+            raise np.exceptions.AxisError(int(one), ndim, f"{owner}")
+        axes.append(int(one) % ndim)
+    if len(set(axes)) != len(axes):
+        raise ArgumentError(f"{owner}: argument 'axis' has an axis twice, {axis!r}.")
+    return sorted(axes)
