@@ -12,6 +12,7 @@ from cunumpy.kernels._kernel_array import as_kernel_array, kernel_output, kernel
 from cunumpy.kernels._metal_kernel import MetalKernel, metal_available
 from cunumpy.kernels._pyccel_cache import PyccelCache
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
+from cunumpy.kernels._raw_kernel import RawKernel, RawModule
 from cunumpy.kernels._reduction_kernel import ReductionKernel
 from cunumpy.kernels._settings import (
     DEVICE_IMPLEMENTATIONS,
@@ -39,6 +40,8 @@ __all__ = [
     "PreparedLaunch",
     "PyccelCache",
     "PyccelKernel",
+    "RawKernel",
+    "RawModule",
     "ReductionKernel",
     "as_kernel_array",
     "fuse",

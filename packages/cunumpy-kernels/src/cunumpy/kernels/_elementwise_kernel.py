@@ -318,7 +318,7 @@ class ElementwiseKernel:
             output = number >= self.nin
             const = "" if output else "const "
             kind = typed.C_TYPES[types[parameter.type_name]]
-            name, pointer = parameter.name, f"_cunumpy_{parameter.name}"
+            name, pointer = parameter.name, f"_cunumpy_of_{parameter.name}"
             if numbers[number]:
                 declared.append(f"const {kind} {name}")
                 continue
@@ -333,11 +333,11 @@ class ElementwiseKernel:
                 body.append(f"{const}{kind}& {name} = {pointer}[i];")
                 continue
             rows.append(
-                f"{const}{kind}* const {pointer}_row = {pointer} + cunumpy_kernel::row(_cunumpy_row, _cunumpy_ndim, "
+                f"{const}{kind}* const _cunumpy_row_of_{name} = {pointer} + cunumpy_kernel::row(_cunumpy_row, _cunumpy_ndim, "
                 f"_cunumpy_shape, _cunumpy_strides + {count} * _cunumpy_ndim);\n"
-                f"const ptrdiff_t {pointer}_step = _cunumpy_strides[{count + 1} * _cunumpy_ndim - 1];"
+                f"const ptrdiff_t _cunumpy_step_of_{name} = _cunumpy_strides[{count + 1} * _cunumpy_ndim - 1];"
             )
-            body.append(f"{const}{kind}& {name} = {pointer}_row[_cunumpy_column * {pointer}_step];")
+            body.append(f"{const}{kind}& {name} = _cunumpy_row_of_{name}[_cunumpy_column * _cunumpy_step_of_{name}];")
             count += 1
         steps = sum(not (one.raw or number) for one, number in zip(self._parameters, numbers, strict=True))
         code = "\n".join([self._around["loop_prep"], self.operation, self._around["after_loop"]])

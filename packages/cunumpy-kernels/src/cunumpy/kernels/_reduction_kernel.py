@@ -356,7 +356,7 @@ class ReductionKernel:
         count = 0
         for parameter, number in zip(self.in_params, numbers, strict=True):
             kind = typed.C_TYPES[types[parameter.type_name]]
-            name, pointer = parameter.name, f"_cunumpy_{parameter.name}"
+            name, pointer = parameter.name, f"_cunumpy_of_{parameter.name}"
             if number:
                 declared.append(f"const {kind} {name}")
                 continue
@@ -370,22 +370,22 @@ class ReductionKernel:
                 continue
             out, red = f"_cunumpy_out_steps + {count} * _cunumpy_out_ndim", f"_cunumpy_red_steps + {count} * _cunumpy_red_ndim"
             starts.append(
-                f"const {kind}* const {pointer}_start = {pointer} + "
+                f"const {kind}* const _cunumpy_start_of_{name} = {pointer} + "
                 f"cunumpy_kernel::place(_cunumpy_o, _cunumpy_out_ndim, _cunumpy_out_shape, {out});"
             )
             step_of = f"({out})[_cunumpy_out_ndim - 1]" if side_by_side else f"({red})[_cunumpy_red_ndim - 1]"
-            before.append(f"const ptrdiff_t {pointer}_step = {1 if plain else step_of};")
+            before.append(f"const ptrdiff_t _cunumpy_step_of_{name} = {1 if plain else step_of};")
             moves.append(
-                f"const {kind}* const {pointer}_row = {pointer}_start + "
+                f"const {kind}* const _cunumpy_row_of_{name} = _cunumpy_start_of_{name} + "
                 f"cunumpy_kernel::place(_cunumpy_r, _cunumpy_red_ndim, _cunumpy_red_shape, {red});"
             )
-            elements.append(f"const {kind}& {name} = {pointer}_row[_cunumpy_j * {pointer}_step];")
+            elements.append(f"const {kind}& {name} = _cunumpy_row_of_{name}[_cunumpy_j * _cunumpy_step_of_{name}];")
             count += 1
         for number, parameter in enumerate(self.out_params):
             kind = typed.C_TYPES[types[parameter.type_name]]
-            declared.append(f"{kind}* _cunumpy_{parameter.name}")
+            declared.append(f"{kind}* _cunumpy_of_{parameter.name}")
             results.append(
-                f"{kind}& {parameter.name} = _cunumpy_{parameter.name}[cunumpy_kernel::place(_cunumpy_o, "
+                f"{kind}& {parameter.name} = _cunumpy_of_{parameter.name}[cunumpy_kernel::place(_cunumpy_o, "
                 f"_cunumpy_out_ndim, _cunumpy_out_shape, _cunumpy_out_steps + {count + number} * _cunumpy_out_ndim)];"
             )
         line = "\n".join

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _api, functions
+from .kernels import ElementwiseKernel, ReductionKernel
 from .ndarray import flatiter, ndarray, wrap
 from .raw import RawKernel, RawModule
 from .ufunc import ufunc
@@ -94,7 +95,9 @@ def top_level() -> dict[str, Any]:
         "ndarray": ndarray,
         "ufunc": ufunc,
         "flatiter": flatiter,
+        "ElementwiseKernel": ElementwiseKernel,
         "RawKernel": RawKernel,
+        "ReductionKernel": ReductionKernel,
         "RawModule": RawModule,
         "mgrid": _Grid(np.mgrid),
         "ogrid": _Grid(np.ogrid),

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.cuda._declarations import read_declarations
 from cunumpy.cuda._locks import new_lock
-from cunumpy.cuda._types import as_defines
 from cunumpy.errors import ArgumentError, CompileError, KernelError
+from cunumpy.kernels._raw_kernel import DEFAULT_SHARED_BYTES, is_there, kernels_of, pack_argument
 
 from .cuda import CompileException, CUDADriverError, CUDARuntimeError, MemoryPointer, UnownedMemory, getDeviceProperties
 from .ndarray import ndarray
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from cunumpy.kernels._cpu_device.launch import RawFunction
 
 _BACKENDS = ("nvrtc", "nvcc")
-_DEFAULT_SHARED = 49152
-_NUMBERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
 _ATTRIBUTES = {
     "binary_version": 80,
     "cache_mode_ca": 0,
@@ -43,7 +40,7 @@ class Function:
 
     def __init__(self, name: str, run: RawFunction) -> None:
         self.name, self._run = name, run
-        self.max_dynamic_shared_size_bytes = _DEFAULT_SHARED
+        self.max_dynamic_shared_size_bytes = DEFAULT_SHARED_BYTES
 
     @property
     def ptr(self) -> int:
@@ -83,32 +80,11 @@ class Function:
 
     def _packed(self, index: int, value: Any, size: int) -> Any:
         """Return an argument as the CPU device takes it: addresses as integers, numbers as bytes."""
-        kind = type(value)
         if isinstance(value, ndarray):
             value = value._buffer.__array_interface__["data"][0]
         elif isinstance(value, (MemoryPointer, TextureObject)):
             value = value.ptr
-        elif value is None:
-            value = 0
-        elif kind in _NUMBERS or kind is np.void:
-            pass
-        elif isinstance(value, int):
-            # CuPy passes 8 bytes, of which a GPU reads the first ones.
-            whole = np.int64(value)
-            value = np.int32(value) if size == 4 and -(2**31) <= value < 2**31 else whole
-        elif isinstance(value, float):
-            value = np.float64(value)
-        elif isinstance(value, complex):
-            value = np.complex128(value)
-        elif not (kind is np.ndarray and value.size == 1):
-            raise TypeError(f"Unsupported type {kind}")
-        given = 8 if type(value) is int else value.nbytes
-        if given != size:
-            raise TypeError(
-                f"kernel {self.name!r}: parameter {index} has {size} bytes, got {kind.__name__} of {given}; a GPU "
-                "would read other bytes, pass a NumPy scalar of the parameter's type"
-            )
-        return value
+        return pack_argument(value, size, index, f"kernel {self.name!r}")
 
 
 def _invalid(what: str) -> CUDADriverError:
@@ -152,7 +128,7 @@ class RawModule:
             self.get_function(name).compile(log_stream)
 
     def _names(self) -> tuple[str, ...]:
-        return (*dict.fromkeys((*_kernels(self.code, self.options), *(self.name_expressions or ()))),)
+        return (*dict.fromkeys((*kernels_of(self.code, self.options), *(self.name_expressions or ()))),)
 
     def get_function(self, name: str) -> RawKernel:
         """Return a kernel: by its name, or one of ``name_expressions``."""
@@ -286,19 +262,9 @@ def _compiled(
         raise CompileException(log or str(error), code, name, options) from error
 
 
-def _kernels(code: str, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the kernels that compiled code has under their own names: no templates, and ``extern "C"``."""
-    from cunumpy.kernels._cuda_kernel import _defines
-
-    found = read_declarations(code, as_defines(_defines(options), "RawModule")).kernels
-    plain = dict.fromkeys(kernel.name for kernel in found if kernel.template is None)
-    return tuple(plain) if 'extern "C"' in code else ()
-
-
 def _check_there(code: str, name: str, options: tuple[str, ...]) -> None:
-    """Raise where compiled code has nothing of a name; what included files define is not known here."""
-    plain = "<" not in name and "::" not in name
-    if not plain or ("#include" not in code and name not in _kernels(code, options)):
+    """Raise where compiled code has nothing of a name."""
+    if not is_there(code, name, options):
         raise _not_found(name)
 
 

@@ -1,0 +1,494 @@
+"""Raw kernels and modules, as CuPy's: CUDA C++ of which only source and names are known."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy import _arrays, _gate
+from cunumpy.cuda._declarations import read_declarations
+from cunumpy.cuda._locks import new_lock
+from cunumpy.cuda._types import as_defines
+from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, MixedBackendError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cunumpy.kernels._cpu_device.launch import RawFunction
+
+_BACKENDS = ("nvrtc", "nvcc")
+DEFAULT_SHARED_BYTES = 49152
+"""Dynamic shared memory that a kernel can have unless it asks for more, on every CUDA device."""
+
+_MAX_THREADS = 1024
+_NUMBERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
+
+
+class RawKernel:
+    """A kernel of CUDA C++ source code, with the interface of `cupy.RawKernel`.
+
+    Launched with NumPy arrays it runs on the CPU's cores, compiled by the machine's C++ compiler; launched with CuPy
+    arrays it is CuPy's own. The arguments decide, never the active backend.
+
+    Parameters
+    ----------
+    code : str
+        Source code.
+    name : str
+        The kernel: one that is ``extern "C"``, or with namespaces and template arguments.
+    options : tuple of str, optional
+        Of CUDA's compiler.
+    backend : {"nvrtc", "nvcc"}, default: "nvrtc"
+        CUDA's compiler, for device arrays.
+    translate_cucomplex : bool, default: False
+        As CuPy's; the CPU refuses it.
+    enable_cooperative_groups : bool, default: False
+        Run all blocks at the same time, so that ``this_grid().sync()`` can be called.
+    jitify : bool, default: False
+        As CuPy's; the CPU refuses it.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        An unknown backend, or options that are no tuple of str.
+
+    Notes
+    -----
+    Nobody checks the types of arguments, as with CuPy's; only their sizes are on the CPU. Strides of arrays are lost.
+    `CudaKernel` checks both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cunumpy.kernels import RawKernel
+    >>> add = RawKernel(
+    ...     'extern "C" __global__ void add(const float* x, float* y) {'
+    ...     ' int i = blockDim.x * blockIdx.x + threadIdx.x; y[i] += x[i]; }',
+    ...     "add",
+    ... )
+    >>> x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+    >>> add((2,), (2,), (x, y))
+    >>> y
+    array([1., 2., 3., 4.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        *,
+        enable_cooperative_groups: bool = False,
+        jitify: bool = False,
+    ) -> None:
+        check_settings(options, backend, "RawKernel")
+        self.code, self.name, self.options, self.backend = code, name, options, backend
+        self.enable_cooperative_groups = enable_cooperative_groups
+        self._owner = f"RawKernel {name!r}"
+        self._refused = _refused(backend, translate_cucomplex, jitify)
+        self._make: Callable[[], RawFunction] = self._compiled
+        self._make_on_device: Callable[[], Any] = self._of_cupy
+        self._keywords = {"translate_cucomplex": translate_cucomplex, "jitify": jitify}
+        self._run: RawFunction | None = None
+        self._cupy: Any = None
+        self._max_shared = DEFAULT_SHARED_BYTES
+        self._lock = new_lock()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def __call__(
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Any],
+        *,
+        shared_mem: int = 0,
+        stream: Any = None,
+    ) -> None:
+        """Launch it.
+
+        Parameters
+        ----------
+        grid, block : tuple of int
+            The numbers of blocks, and of threads in a block, along x, y and z.
+        args : sequence
+            Arrays and NumPy scalars of the parameters' types. Integers of Python are taken where they fit, other
+            numbers of Python have 8 bytes a part.
+        shared_mem : int, default: 0
+            Bytes of dynamic shared memory.
+        stream
+            For device arrays, as CuPy's. The CPU needs none: it has ended when this returns.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            A launch that no device takes, or arguments of other sizes than the parameters.
+        MixedBackendError
+            NumPy arrays beside device arrays.
+        CompileError
+            The code does not compile.
+        KernelError
+            The kernel ended itself.
+        MissingCompilerError
+            There is no C++ compiler.
+        """
+        if _on_device(args, self._owner):
+            given = {"shared_mem": shared_mem} | ({} if stream is None else {"stream": stream})
+            self._device_kernel()(tuple(grid), tuple(block), tuple(args), **given)
+            return
+        _check_launch(grid, block, shared_mem, self._max_shared, self._owner)
+        run = self._function()
+        if len(args) != len(run.sizes):
+            raise ArgumentTypeError(f"{self._owner}: it has {len(run.sizes)} parameters, got {len(args)} arguments.")
+        packed = []
+        for index, (value, size) in enumerate(zip(args, run.sizes, strict=True)):
+            if isinstance(value, np.ndarray):
+                _gate.refuse_masked(value, function=self._owner, argument=str(index))
+                if not (value.size == 1 and value.ndim == 0 and size != 8):
+                    value = value.ctypes.data
+            packed.append(pack_argument(value, size, index, self._owner))
+        run(tuple(grid), tuple(block), packed, shared_mem, cooperative=self.enable_cooperative_groups)
+
+    def compile(self, log_stream: Any = None) -> None:
+        """Compile it for the CPU, unless that was done.
+
+        Parameters
+        ----------
+        log_stream
+            As CuPy's; messages are in the error.
+        """
+        self._function()
+
+    @property
+    def max_dynamic_shared_size_bytes(self) -> int:
+        """The most dynamic shared memory of a launch, in bytes. Can be set."""
+        return self._max_shared
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, size: int) -> None:
+        from cunumpy.kernels._cpu_device.source import MAX_SHARED_BYTES
+
+        if not 0 <= size <= MAX_SHARED_BYTES:
+            raise ArgumentError(
+                f"{self._owner}: max_dynamic_shared_size_bytes must be from 0 to {MAX_SHARED_BYTES}, got {size}."
+            )
+        self._max_shared = size
+        if self._cupy is not None:
+            self._cupy.max_dynamic_shared_size_bytes = size
+
+    def _function(self) -> RawFunction:
+        if self._run is None:
+            with self._lock:
+                if self._run is None:
+                    if self._refused is not None:
+                        raise ArgumentError(f"{self._owner}: {self._refused}")
+                    self._run = self._make()
+        return self._run
+
+    def _compiled(self) -> RawFunction:
+        from cunumpy.kernels._cpu_device.launch import RawFunction
+
+        return RawFunction(self.code, self.name, self.options)
+
+    def _device_kernel(self) -> Any:
+        if self._cupy is None:
+            kernel = self._make_on_device()
+            if self._max_shared != DEFAULT_SHARED_BYTES:
+                kernel.max_dynamic_shared_size_bytes = self._max_shared
+            self._cupy = kernel
+        return self._cupy
+
+    def _of_cupy(self) -> Any:
+        import cupy
+
+        return cupy.RawKernel(
+            self.code,
+            self.name,
+            self.options,
+            self.backend,
+            enable_cooperative_groups=self.enable_cooperative_groups,
+            **{word: value for word, value in self._keywords.items() if value},
+        )
+
+
+class RawModule:
+    """Kernels and global variables of one source, with the interface of `cupy.RawModule`.
+
+    Parameters
+    ----------
+    code : str, optional
+        Source code.
+    path : path-like, optional
+        In the place of `code`: a file of source code, ``.cu``, or of machine code for GPUs, ``.cubin`` or ``.ptx``,
+        which only takes device arrays.
+    options, backend, translate_cucomplex, enable_cooperative_groups, jitify
+        As for `RawKernel`.
+    name_expressions : sequence of str, optional
+        Kernels with namespaces and template arguments, such as ``"scale<float>"``.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        Not one of `code` and `path`, an unknown backend, or options that are no tuple of str.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cunumpy.kernels import RawModule
+    >>> module = RawModule(
+    ...     code="template <class T> __global__ void scale(T* x, T factor) { x[threadIdx.x] *= factor; }",
+    ...     name_expressions=["scale<float>", "scale<double>"],
+    ... )
+    >>> x = np.arange(3.0)
+    >>> module.get_function("scale<double>")((1,), (3,), (x, 2.0))
+    >>> x
+    array([0., 2., 4.])
+    """
+
+    def __init__(
+        self,
+        code: str | None = None,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        name_expressions: Sequence[str] | None = None,
+        jitify: bool = False,
+    ) -> None:
+        if (code is None) == (path is None):
+            raise ArgumentTypeError("RawModule: exactly one of 'code' and 'path' must be given.")
+        check_settings(options, backend, "RawModule")
+        self.file_path = None if path is None else os.fspath(path)
+        if self.file_path is not None and self.file_path.endswith((".cu", ".cuh", ".cpp")):
+            code = Path(self.file_path).read_text(encoding="utf-8")
+            options = (f"-I{Path(self.file_path).absolute().parent}", *options)
+        self.code, self.options, self.backend = code, options, backend
+        self.enable_cooperative_groups = enable_cooperative_groups
+        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        self._keywords = {"translate_cucomplex": translate_cucomplex, "jitify": jitify}
+        self._kernels: dict[str, RawKernel] = {}
+        self._opened: dict[bool, Any] = {}
+        self._cupy: Any = None
+        self._lock = new_lock()
+
+    def compile(self, log_stream: Any = None) -> None:
+        """Compile all kernels for the CPU, unless that was done.
+
+        Parameters
+        ----------
+        log_stream
+            As CuPy's; messages are in the error.
+        """
+        for name in self._names():
+            self.get_function(name).compile()
+
+    def get_function(self, name: str) -> RawKernel:
+        """Return a kernel.
+
+        Parameters
+        ----------
+        name : str
+            Of an ``extern "C"`` kernel, or one of `name_expressions`.
+
+        Returns
+        -------
+        RawKernel
+
+        Raises
+        ------
+        ArgumentError
+            The source has no such kernel.
+        """
+        if self.code is not None and name not in (self.name_expressions or ()):
+            if not is_there(self.code, name, self.options):
+                raise ArgumentError(
+                    f"RawModule: there is no kernel {name!r}; kernels are {', '.join(self._names()) or 'none'} "
+                    '(extern "C", or in name_expressions).'
+                )
+        with self._lock:
+            if name not in self._kernels:
+                kernel = RawKernel(
+                    self.code or "",
+                    name,
+                    self.options,
+                    self.backend,
+                    enable_cooperative_groups=self.enable_cooperative_groups,
+                    **self._keywords,
+                )
+                kernel._make = lambda: self._function(name)
+                kernel._make_on_device = lambda: self._on_device().get_function(name)
+                self._kernels[name] = kernel
+            return self._kernels[name]
+
+    def get_global(self, name: str, *, device: bool = False) -> Any:
+        """Return the memory of a global variable.
+
+        Parameters
+        ----------
+        name : str
+        device : bool, default: False
+            That on the GPU, as a `cupy.cuda.MemoryPointer`. There are no arguments here that could decide.
+
+        Returns
+        -------
+        numpy.ndarray of uint8, or cupy.cuda.MemoryPointer
+            The variable's bytes themselves, which ``.view(dtype)`` reads and writes.
+
+        Raises
+        ------
+        ArgumentError
+            The source has no such variable.
+        """
+        if device:
+            return self._on_device().get_global(name)
+        names = self._names()
+        run = self.get_function(names[0])._function() if names and self.code is not None else None
+        if self.code is None:
+            raise ArgumentError(self._no_source())
+        if run is None or name not in run.variables:
+            raise ArgumentError(f"RawModule: there is no global variable {name!r}.")
+        address, size = run.variable(name)
+        memory = (ctypes.c_ubyte * size).from_address(address)
+        memory._owner = run  # type: ignore[attr-defined]  # it lives as long as the library
+        return np.frombuffer(memory, np.uint8)
+
+    def _names(self) -> tuple[str, ...]:
+        plain = () if self.code is None else kernels_of(self.code, self.options)
+        return (*dict.fromkeys((*plain, *(self.name_expressions or ()))),)
+
+    def _no_source(self) -> str:
+        return (
+            f"RawModule: {self.file_path!r} is machine code of GPUs, which no CPU runs; pass the source by code= or the "
+            "path of a .cu file, or launch it with device arrays."
+        )
+
+    def _function(self, name: str) -> RawFunction:
+        from cunumpy.kernels._cpu_device.launch import RawFunction
+
+        if self.code is None:
+            raise ArgumentError(self._no_source())
+        names = self._names()
+        if name not in names:
+            return RawFunction(self.code, name, self.options)
+        return RawFunction(self.code, name, self.options, names, self._opened)
+
+    def _on_device(self) -> Any:
+        if self._cupy is None:
+            import cupy
+
+            source = {"path": self.file_path} if self.code is None else {"code": self.code}
+            self._cupy = cupy.RawModule(
+                **source,
+                options=self.options,
+                backend=self.backend,
+                enable_cooperative_groups=self.enable_cooperative_groups,
+                name_expressions=self.name_expressions,
+                **{word: value for word, value in self._keywords.items() if value},
+            )
+        return self._cupy
+
+
+# --- what the stand-in for CuPy shares --------------------------------------------------------------------------------
+
+
+def check_settings(options: Any, backend: Any, owner: str) -> None:
+    """Raise for options that are no tuple of str, and for an unknown backend."""
+    if type(options) is not tuple or not all(isinstance(option, str) for option in options):
+        raise ArgumentTypeError(f"{owner}: options must be a tuple of str, got {options!r}.")
+    if backend not in _BACKENDS:
+        raise ArgumentError(f"{owner}: unknown backend {backend!r}; it must be 'nvrtc' or 'nvcc'.")
+
+
+def pack_argument(value: Any, size: int, index: int, owner: str) -> Any:
+    """Return an argument as the CPU device takes it, integers for addresses; raise if it has not `size` bytes."""
+    kind = type(value)
+    if value is None:
+        value = 0
+    elif kind in _NUMBERS or kind is np.void:
+        pass
+    elif isinstance(value, int):
+        # CuPy passes 8 bytes, of which a GPU reads the first ones.
+        if not -(2**63) <= value < 2**64:
+            raise ArgumentRangeError(f"{owner}: parameter {index}: {value} needs more than 64 bits.")
+        whole = np.int64(value) if value < 2**63 else np.uint64(value)
+        value = np.int32(value) if size == 4 and -(2**31) <= value < 2**31 else whole
+    elif isinstance(value, float):
+        value = np.float64(value)
+    elif isinstance(value, complex):
+        value = np.complex128(value)
+    elif not (kind is np.ndarray and value.size == 1):
+        raise ArgumentTypeError(f"{owner}: parameter {index}: Unsupported type {kind}")
+    given = 8 if type(value) is int else value.nbytes
+    if given != size:
+        raise ArgumentTypeError(
+            f"{owner}: parameter {index} has {size} bytes, got {kind.__name__} of {given}; a GPU would read other "
+            "bytes, pass a NumPy scalar of the parameter's type"
+        )
+    return value
+
+
+def kernels_of(code: str, options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the kernels that compiled code has under their own names: no templates, and ``extern "C"``."""
+    from cunumpy.kernels._cuda_kernel import _defines
+
+    found = read_declarations(code, as_defines(_defines(options), "RawModule")).kernels
+    plain = dict.fromkeys(kernel.name for kernel in found if kernel.template is None)
+    return tuple(plain) if 'extern "C"' in code else ()
+
+
+def is_there(code: str, name: str, options: tuple[str, ...]) -> bool:
+    """Tell whether compiled code has a kernel of a name; what included files define is not known here, and allowed."""
+    plain = "<" not in name and "::" not in name
+    return plain and ("#include" in code or name in kernels_of(code, options))
+
+
+def _refused(backend: str, translate_cucomplex: bool, jitify: bool) -> str | None:
+    del backend  # on the CPU there is one compiler
+    for what, asked in {"translate_cucomplex": translate_cucomplex, "jitify": jitify}.items():
+        if asked:
+            return f"{what}=True is for GPUs alone; leave it out to run on NumPy arrays."
+    return None
+
+
+def _on_device(args: Sequence[Any], owner: str) -> bool:
+    host = device = None
+    for index, value in enumerate(args):
+        if isinstance(value, np.ndarray):
+            host = index if value.ndim else host
+        elif _arrays.is_device_array(value):
+            device = index
+    if host is not None and device is not None:
+        raise MixedBackendError(
+            f"{owner}: argument {host} is a NumPy array and {device} a device array; convert one of them explicitly, "
+            "with xp.to_cupy or xp.to_numpy."
+        )
+    return device is not None
+
+
+def _check_launch(grid: Any, block: Any, shared_mem: Any, most_shared: int, owner: str) -> None:
+    for what, sizes, limits in (
+        ("grid", grid, (2**31 - 1, 65535, 65535)),
+        ("block", block, (1024, 1024, 64)),
+    ):
+        if not isinstance(sizes, (tuple, list)) or not 1 <= len(sizes) <= 3:
+            raise ArgumentTypeError(f"{owner}: {what} must be a tuple of 1 to 3 integers, got {sizes!r}.")
+        for size, limit in zip(sizes, limits, strict=False):
+            if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 < size <= limit:
+                raise ArgumentError(f"{owner}: {what} {tuple(sizes)}: {size!r} is not from 1 to {limit}.")
+    if math.prod(block) > _MAX_THREADS:
+        raise ArgumentError(f"{owner}: block {tuple(block)} has {math.prod(block)} threads, a device takes 1024.")
+    if not 0 <= shared_mem <= most_shared:
+        raise ArgumentError(
+            f"{owner}: {shared_mem} bytes of dynamic shared memory; the most is {most_shared} "
+            "(max_dynamic_shared_size_bytes)."
+        )
