@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import Effort, Rounds, Timer, measure
-from cunumpy.kernels import CudaKernel, Kernel
+from cunumpy.kernels import CudaKernel, ElementwiseKernel, Kernel, ReductionKernel
 from cunumpy.kernels._cpu_device.compiler import find_compiler, run_compiler
 from cunumpy.kernels._cpu_device.launch import cpu_kernel, run_on_cpu
 from cunumpy.kernels._cpu_device.launcher import _Launch
@@ -231,6 +231,25 @@ def workers(effort: Effort) -> Rounds:
         return run
 
     return measure(effort, timer(2), timer(1))
+
+
+def elementwise(effort: Effort, workers: int = 1) -> Rounds:
+    """Four operations as one loop, into a new array, beside NumPy's one after another."""
+    n = 10_000_000 if effort.entries >= 1_000_000 else 10_000
+    kernel = ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y) + 2 * x", "combined")
+    rng = np.random.default_rng(0)
+    x, y = rng.random(n), rng.random(n)
+    with _workers(workers):
+        return measure(effort, _repeated(lambda: kernel(x, y)), _repeated(lambda: (x - y) * (x - y) + 2 * x))
+
+
+def reduction(effort: Effort) -> Rounds:
+    """The Euclidean norm in one pass, one worker."""
+    n = 10_000_000 if effort.entries >= 1_000_000 else 10_000
+    kernel = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")
+    x = np.random.default_rng(0).random(n)
+    with _workers(1):
+        return measure(effort, _repeated(lambda: kernel(x)), _repeated(lambda: np.sqrt((x * x).sum())))
 
 
 def first_build(effort: Effort) -> Rounds:

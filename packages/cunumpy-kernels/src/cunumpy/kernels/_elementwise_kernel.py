@@ -25,7 +25,7 @@ _PLACE = re.compile(r"\b(?:i|_ind)\b")
 
 
 class ElementwiseKernel:
-    """An elementwise operation on broadcast arrays, written in CUDA C++, with the interface of `cupy.ElementwiseKernel`.
+    """An elementwise operation on broadcast arrays, in CUDA C++, with the interface of `cupy.ElementwiseKernel`.
 
     Called with NumPy arrays it runs on the CPU's cores, compiled by the machine's C++ compiler; called with CuPy arrays
     it is CuPy's own. The arguments decide, never the active backend.
@@ -62,8 +62,8 @@ class ElementwiseKernel:
 
     Notes
     -----
-    Each combination of dtypes, and of layouts contiguous or not, is compiled once (some tenths of a second), and kept on
-    disk. Inputs that overlap an output, but are not the same elements, are copied first. Numbers take the dtype of
+    Each combination of dtypes, and of layouts contiguous or not, is compiled once (some tenths of a second), and kept
+    on disk. Inputs that overlap an output, but are not the same elements, are copied first. Numbers take the dtype of
     their parameter, which an array has to decide; they never widen it.
 
     Examples
@@ -104,7 +104,7 @@ class ElementwiseKernel:
         self._owner = owner
         self._declared = (in_params, out_params)
         self._parameters = (*self.in_params, *self.out_params)
-        self._around = {"loop_prep": loop_prep, "after_loop": after_loop, "options": tuple(options)}
+        self._loop_prep, self._after_loop, self._options = loop_prep, after_loop, tuple(options)
         self._places = _PLACE.search("\n".join([operation, loop_prep, after_loop, preamble])) is not None
         self._functions: dict[Any, Callable[..., Any]] = {}
         self._lock = new_lock()
@@ -113,9 +113,7 @@ class ElementwiseKernel:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
 
-    def __call__(
-        self, *args: Any, size: int | None = None, stream: Any = None, block_size: int = 128
-    ) -> Any:
+    def __call__(self, *args: Any, size: int | None = None, stream: Any = None, block_size: int = 128) -> Any:
         """Run it.
 
         Parameters
@@ -161,6 +159,7 @@ class ElementwiseKernel:
         if self._cupy is None:
             import cupy
 
+            around = {"loop_prep": self._loop_prep, "after_loop": self._after_loop, "options": self._options}
             self._cupy = cupy.ElementwiseKernel(
                 *self._declared,
                 self.operation,
@@ -169,7 +168,7 @@ class ElementwiseKernel:
                 self.preamble,
                 self.no_return,
                 self.return_tuple,
-                **{word: value for word, value in self._around.items() if value},
+                **{word: value for word, value in around.items() if value},
             )
         return self._cupy
 
@@ -204,7 +203,9 @@ class ElementwiseKernel:
                 raise ArgumentTypeError(f"{self._owner}: argument 'size' must be an integer from 0 on, got {size!r}.")
             return (int(size),)
         if not shapes:
-            raise ArgumentError(f"{self._owner}: the loop's size is undecided; give size=, or an array that is not raw.")
+            raise ArgumentError(
+                f"{self._owner}: the loop's size is undecided; give size=, or an array that is not raw."
+            )
         try:
             shape = shapes[0] if all(one == shapes[0] for one in shapes) else np.broadcast_shapes(*shapes)
         except ValueError:
@@ -217,16 +218,14 @@ class ElementwiseKernel:
                 )
         return shape
 
-    def _new(
-        self, parameter: Parameter, types: dict[str, Any], shape: tuple[int, ...], size: int | None
-    ) -> np.ndarray:
+    def _new(self, parameter: Parameter, types: dict[str, Any], shape: tuple[int, ...], size: int | None) -> np.ndarray:
         if parameter.raw and size is None:
-            raise ArgumentError(f"{self._owner}: the size of raw output {parameter.name!r} is undecided; pass an array.")
+            raise ArgumentError(
+                f"{self._owner}: the size of raw output {parameter.name!r} is undecided; pass an array."
+            )
         return np.empty(shape, types[parameter.type_name])
 
-    def _run(
-        self, types: dict[str, Any], shape: tuple[int, ...], inputs: list[Any], outputs: list[np.ndarray]
-    ) -> None:
+    def _run(self, types: dict[str, Any], shape: tuple[int, ...], inputs: list[Any], outputs: list[np.ndarray]) -> None:
         writes = [typed.as_seen(array) for array in outputs]
         numbers: list[bool] = []
         values: list[np.ndarray] = []
@@ -249,7 +248,7 @@ class ElementwiseKernel:
         self, types: dict[str, Any], shape: tuple[int, ...], values: list[np.ndarray], numbers: list[bool]
     ) -> None:
         looped = [
-            (array if array.shape == shape else np.broadcast_to(array, shape)).strides
+            list((array if array.shape == shape else np.broadcast_to(array, shape)).strides)
             for parameter, array, number in zip(self._parameters, values, numbers, strict=True)
             if not (parameter.raw or number)
         ]
@@ -273,7 +272,8 @@ class ElementwiseKernel:
             for parameter, array, number in zip(self._parameters, values, numbers, strict=True)
             if not (parameter.raw or number)
         ]
-        plain = total == 1 or (len(lengths) == 1 and all(one[0] == size for one, size in zip(steps, sizes, strict=True)))
+        even = all(one[0] == size for one, size in zip(steps, sizes, strict=True))
+        plain = total == 1 or (len(lengths) == 1 and even)
         layout = [len(indexed), *indexed, len(lengths), *lengths]
         for one, size in zip(steps, sizes, strict=True):
             layout += [stride // size for stride in one]
@@ -303,12 +303,10 @@ class ElementwiseKernel:
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, plain, numbers, raw)
-                self._functions[key] = typed.compiled(source, self.name, self._around["options"], self._owner)
+                self._functions[key] = typed.compiled(source, self.name, self._options, self._owner)
             return self._functions[key]
 
-    def _source(
-        self, types: dict[str, Any], plain: bool, numbers: list[bool], raw: list[tuple[int, bool]]
-    ) -> str:
+    def _source(self, types: dict[str, Any], plain: bool, numbers: list[bool], raw: list[tuple[int, bool]]) -> str:
         """Return the CUDA C++ source of a loop: over contiguous arrays, or over rows of strided ones."""
         declared, before, rows, body = [], [], [], []
         raws = iter(raw)
@@ -333,14 +331,14 @@ class ElementwiseKernel:
                 body.append(f"{const}{kind}& {name} = {pointer}[i];")
                 continue
             rows.append(
-                f"{const}{kind}* const _cunumpy_row_of_{name} = {pointer} + cunumpy_kernel::row(_cunumpy_row, _cunumpy_ndim, "
-                f"_cunumpy_shape, _cunumpy_strides + {count} * _cunumpy_ndim);\n"
+                f"{const}{kind}* const _cunumpy_row_of_{name} = {pointer} + cunumpy_kernel::row(_cunumpy_row, "
+                f"_cunumpy_ndim, _cunumpy_shape, _cunumpy_strides + {count} * _cunumpy_ndim);\n"
                 f"const ptrdiff_t _cunumpy_step_of_{name} = _cunumpy_strides[{count + 1} * _cunumpy_ndim - 1];"
             )
             body.append(f"{const}{kind}& {name} = _cunumpy_row_of_{name}[_cunumpy_column * _cunumpy_step_of_{name}];")
             count += 1
         steps = sum(not (one.raw or number) for one, number in zip(self._parameters, numbers, strict=True))
-        code = "\n".join([self._around["loop_prep"], self.operation, self._around["after_loop"]])
+        code = "\n".join([self._loop_prep, self.operation, self._after_loop])
         place = "_ind.set(i);" if re.search(r"\b_ind\b", f"{self.preamble}{code}") else ""
         one = "\n".join([place, *body, f"{self.operation};"])
         if plain:
@@ -367,7 +365,8 @@ class ElementwiseKernel:
         _cunumpy_next += _cunumpy_end - _cunumpy_begin;
     }}"""
         return f"""{typed.prelude(types, self.preamble, code)}
-extern "C" __global__ void {self.name}({", ".join([*declared, "const long long* _cunumpy_layout"])}, long long _cunumpy_n) {{
+extern "C" __global__ void {self.name}({"".join(f"{one}, " for one in declared)}const long long* _cunumpy_layout,
+        long long _cunumpy_n) {{
     const ptrdiff_t _cunumpy_first = (ptrdiff_t)blockIdx.x * {_CHUNK};
     const ptrdiff_t _cunumpy_last = _cunumpy_n - _cunumpy_first < {_CHUNK} ? _cunumpy_n : _cunumpy_first + {_CHUNK};
     CIndexer _ind((ptrdiff_t)_cunumpy_n, _cunumpy_layout);
@@ -376,9 +375,9 @@ extern "C" __global__ void {self.name}({", ".join([*declared, "const long long* 
     const long long* const _cunumpy_strides = _cunumpy_shape + _cunumpy_ndim;
     const long long* const _cunumpy_steps = _cunumpy_strides + {steps} * _cunumpy_ndim;
     {chr(10).join(before)}
-    {self._around["loop_prep"]};
+    {self._loop_prep};
 {loop}
-    {self._around["after_loop"]};
+    {self._after_loop};
 }}
 """
 

@@ -309,12 +309,12 @@ class RawModule:
         ArgumentError
             The source has no such kernel.
         """
-        if self.code is not None and name not in (self.name_expressions or ()):
-            if not is_there(self.code, name, self.options):
-                raise ArgumentError(
-                    f"RawModule: there is no kernel {name!r}; kernels are {', '.join(self._names()) or 'none'} "
-                    '(extern "C", or in name_expressions).'
-                )
+        listed = name in (self.name_expressions or ())
+        if self.code is not None and not listed and not is_there(self.code, name, self.options):
+            raise ArgumentError(
+                f"RawModule: there is no kernel {name!r}; kernels are {', '.join(self._names()) or 'none'} "
+                '(extern "C", or in name_expressions).'
+            )
         with self._lock:
             if name not in self._kernels:
                 kernel = RawKernel(
@@ -358,8 +358,8 @@ class RawModule:
         if run is None or name not in run.variables:
             raise ArgumentError(f"RawModule: there is no global variable {name!r}.")
         address, size = run.variable(name)
-        memory = (ctypes.c_ubyte * size).from_address(address)
-        memory._owner = run  # type: ignore[attr-defined]  # it lives as long as the library
+        memory: Any = (ctypes.c_ubyte * size).from_address(address)
+        memory._owner = run  # it lives as long as the library
         return np.frombuffer(memory, np.uint8)
 
     def _names(self) -> tuple[str, ...]:
@@ -368,8 +368,8 @@ class RawModule:
 
     def _no_source(self) -> str:
         return (
-            f"RawModule: {self.file_path!r} is machine code of GPUs, which no CPU runs; pass the source by code= or the "
-            "path of a .cu file, or launch it with device arrays."
+            f"RawModule: {self.file_path!r} is machine code of GPUs, which no CPU runs; pass the source by code= or "
+            "the path of a .cu file, or launch it with device arrays."
         )
 
     def _function(self, name: str) -> RawFunction:

@@ -368,7 +368,10 @@ class ReductionKernel:
                 )
                 after += f" + {2 * ndim}"
                 continue
-            out, red = f"_cunumpy_out_steps + {count} * _cunumpy_out_ndim", f"_cunumpy_red_steps + {count} * _cunumpy_red_ndim"
+            out, red = (
+                f"_cunumpy_out_steps + {count} * _cunumpy_out_ndim",
+                f"_cunumpy_red_steps + {count} * _cunumpy_red_ndim",
+            )
             starts.append(
                 f"const {kind}* const _cunumpy_start_of_{name} = {pointer} + "
                 f"cunumpy_kernel::place(_cunumpy_o, _cunumpy_out_ndim, _cunumpy_out_shape, {out});"
@@ -381,19 +384,22 @@ class ReductionKernel:
             )
             elements.append(f"const {kind}& {name} = _cunumpy_row_of_{name}[_cunumpy_j * _cunumpy_step_of_{name}];")
             count += 1
-        for number, parameter in enumerate(self.out_params):
+        for place, parameter in enumerate(self.out_params):
             kind = typed.C_TYPES[types[parameter.type_name]]
             declared.append(f"{kind}* _cunumpy_of_{parameter.name}")
             results.append(
                 f"{kind}& {parameter.name} = _cunumpy_of_{parameter.name}[cunumpy_kernel::place(_cunumpy_o, "
-                f"_cunumpy_out_ndim, _cunumpy_out_shape, _cunumpy_out_steps + {count + number} * _cunumpy_out_ndim)];"
+                f"_cunumpy_out_ndim, _cunumpy_out_shape, _cunumpy_out_steps + {count + place} * _cunumpy_out_ndim)];"
             )
         line = "\n".join
         code = line([self.map_expr, self.reduce_expr, self.post_map_expr, self.identity or "", self.reduce_type or ""])
         first_value = "" if self.identity is None else "a = _cunumpy_reduce(_type_reduce(_cunumpy_identity), a);"
-        identity = "" if self.identity is None else f"const _type_reduce _cunumpy_identity = _type_reduce({self.identity});"
+        identity = (
+            "" if self.identity is None else f"const _type_reduce _cunumpy_identity = _type_reduce({self.identity});"
+        )
         empty = "" if self.identity is None else "if (_cunumpy_length == 0) a = _cunumpy_identity; else"
-        mapped = f"[&](ptrdiff_t _cunumpy_j, ptrdiff_t _J) -> _type_reduce {{ {line(elements)} return (_type_reduce)({self.map_expr}); }}"
+        value = f"{line(elements)} return (_type_reduce)({self.map_expr});"
+        mapped = f"[&](ptrdiff_t _cunumpy_j, ptrdiff_t _J) -> _type_reduce {{ {value} }}"
         finish = f"""
     auto _cunumpy_finish = [&](ptrdiff_t _cunumpy_o, _type_reduce a) {{
         {empty} {{ {first_value} }}
@@ -408,13 +414,15 @@ class ReductionKernel:
             work = f"""
     const ptrdiff_t _cunumpy_width = _cunumpy_out_shape[_cunumpy_out_ndim - 1];
     const ptrdiff_t _cunumpy_per_row = (_cunumpy_width + {_TILE - 1}) / {_TILE};
-    const ptrdiff_t _cunumpy_t = (ptrdiff_t)blockIdx.x / _cunumpy_chunks, _cunumpy_c = (ptrdiff_t)blockIdx.x % _cunumpy_chunks;
+    const ptrdiff_t _cunumpy_t = (ptrdiff_t)blockIdx.x / _cunumpy_chunks;
+    const ptrdiff_t _cunumpy_c = (ptrdiff_t)blockIdx.x % _cunumpy_chunks;
     const ptrdiff_t _cunumpy_left = _cunumpy_t % _cunumpy_per_row * {_TILE};
     const ptrdiff_t _cunumpy_o = _cunumpy_t / _cunumpy_per_row * _cunumpy_width + _cunumpy_left;
     const ptrdiff_t _cunumpy_n = _cunumpy_width - _cunumpy_left < {_TILE} ? _cunumpy_width - _cunumpy_left : {_TILE};
     {line(starts)}
     const ptrdiff_t _cunumpy_from = _cunumpy_c * _cunumpy_chunk;
-    const ptrdiff_t _cunumpy_to = _cunumpy_length - _cunumpy_from < _cunumpy_chunk ? _cunumpy_length : _cunumpy_from + _cunumpy_chunk;
+    const ptrdiff_t _cunumpy_to =
+            _cunumpy_length - _cunumpy_from < _cunumpy_chunk ? _cunumpy_length : _cunumpy_from + _cunumpy_chunk;
     _type_reduce _cunumpy_all[{_TILE}];
     for (ptrdiff_t _cunumpy_r = _cunumpy_from; _cunumpy_r < _cunumpy_to; ++_cunumpy_r) {{
         {line(moves)}
@@ -422,23 +430,27 @@ class ReductionKernel:
         if (_cunumpy_r == _cunumpy_from)
             for (ptrdiff_t k = 0; k < _cunumpy_n; ++k) _cunumpy_all[k] = _cunumpy_map(k, _cunumpy_r);
         else
-            for (ptrdiff_t k = 0; k < _cunumpy_n; ++k) _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_map(k, _cunumpy_r));
+            for (ptrdiff_t k = 0; k < _cunumpy_n; ++k) _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k],
+                    _cunumpy_map(k, _cunumpy_r));
     }}
     for (ptrdiff_t k = 0; k < _cunumpy_n; ++k) _cunumpy_give(_cunumpy_o + k, _cunumpy_c, _cunumpy_all[k]);"""
         else:
             work = f"""
     const ptrdiff_t _cunumpy_width = _cunumpy_red_shape[_cunumpy_red_ndim - 1];
     const ptrdiff_t _cunumpy_works = _cunumpy_count * _cunumpy_chunks;
-    for (ptrdiff_t _cunumpy_w = (ptrdiff_t)blockIdx.x * _cunumpy_each, _cunumpy_e = _cunumpy_w + _cunumpy_each; _cunumpy_w < _cunumpy_e && _cunumpy_w < _cunumpy_works; ++_cunumpy_w) {{
+    for (ptrdiff_t _cunumpy_w = (ptrdiff_t)blockIdx.x * _cunumpy_each, _cunumpy_e = _cunumpy_w + _cunumpy_each;
+            _cunumpy_w < _cunumpy_e && _cunumpy_w < _cunumpy_works; ++_cunumpy_w) {{
         const ptrdiff_t _cunumpy_o = _cunumpy_w / _cunumpy_chunks, _cunumpy_c = _cunumpy_w % _cunumpy_chunks;
         {line(starts)}
         const ptrdiff_t _cunumpy_from = _cunumpy_c * _cunumpy_chunk;
-        const ptrdiff_t _cunumpy_to = _cunumpy_length - _cunumpy_from < _cunumpy_chunk ? _cunumpy_length : _cunumpy_from + _cunumpy_chunk;
+        const ptrdiff_t _cunumpy_to =
+                _cunumpy_length - _cunumpy_from < _cunumpy_chunk ? _cunumpy_length : _cunumpy_from + _cunumpy_chunk;
         _type_reduce _cunumpy_all[16];
         int _cunumpy_filled = 0;
         for (ptrdiff_t _cunumpy_r = _cunumpy_from; _cunumpy_r < _cunumpy_to;) {{
             const ptrdiff_t _cunumpy_rest = _cunumpy_width - _cunumpy_r % _cunumpy_width;
-            const ptrdiff_t _cunumpy_n = _cunumpy_to - _cunumpy_r < _cunumpy_rest ? _cunumpy_to - _cunumpy_r : _cunumpy_rest;
+            const ptrdiff_t _cunumpy_n =
+                    _cunumpy_to - _cunumpy_r < _cunumpy_rest ? _cunumpy_to - _cunumpy_r : _cunumpy_rest;
             {line(moves)}
             auto _cunumpy_map = {mapped};
             ptrdiff_t _cunumpy_at = 0;
@@ -450,7 +462,8 @@ class ReductionKernel:
                 }}
             for (; _cunumpy_at + 16 <= _cunumpy_n; _cunumpy_at += 16)
                 for (int k = 0; k < 16; ++k)
-                    _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_map(_cunumpy_at + k, _cunumpy_r + _cunumpy_at + k));
+                    _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_map(_cunumpy_at + k,
+                            _cunumpy_r + _cunumpy_at + k));
             for (int k = 0; _cunumpy_at < _cunumpy_n; ++_cunumpy_at, ++k)
                 _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_map(_cunumpy_at, _cunumpy_r + _cunumpy_at));
             _cunumpy_r += _cunumpy_n;
@@ -460,7 +473,8 @@ class ReductionKernel:
     }}"""
         return f"""{typed.prelude(types, self.preamble, code)}
 typedef {self._reduce_type(types)} _type_reduce;
-extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _cunumpy_layout, long long _cunumpy_count,
+extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _cunumpy_layout,
+        long long _cunumpy_count,
         long long _cunumpy_length, long long _cunumpy_chunk, long long _cunumpy_chunks, void* _cunumpy_memory,
         long long _cunumpy_each, int _cunumpy_pass) {{
     if (_cunumpy_pass == 2) {{
@@ -479,9 +493,11 @@ extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _
     auto _cunumpy_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {{ return ({self.reduce_expr}); }};
 {finish}
     if (_cunumpy_pass == 1) {{
-        for (ptrdiff_t o = (ptrdiff_t)blockIdx.x * _cunumpy_each, e = o + _cunumpy_each; o < e && o < _cunumpy_count; ++o) {{
+        for (ptrdiff_t o = (ptrdiff_t)blockIdx.x * _cunumpy_each, e = o + _cunumpy_each; o < e &&
+                o < _cunumpy_count; ++o) {{
             _type_reduce a = _cunumpy_partial[o * _cunumpy_chunks];
-            for (ptrdiff_t c = 1; c < _cunumpy_chunks; ++c) a = _cunumpy_reduce(a, _cunumpy_partial[o * _cunumpy_chunks + c]);
+            for (ptrdiff_t c = 1; c < _cunumpy_chunks; ++c) a = _cunumpy_reduce(a,
+                    _cunumpy_partial[o * _cunumpy_chunks + c]);
             _cunumpy_finish(o, a);
         }}
         return;
@@ -498,7 +514,9 @@ def _axes(axis: Any, ndim: int, owner: str) -> list[int]:
     axes = []
     for one in given:
         if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
-            raise ArgumentTypeError(f"{owner}: argument 'axis' must be an integer, a tuple of them or None, got {axis!r}.")
+            raise ArgumentTypeError(
+                f"{owner}: argument 'axis' must be an integer, a tuple of them or None, got {axis!r}."
+            )
         if not -ndim <= one < ndim:
             raise np.exceptions.AxisError(int(one), ndim, f"{owner}")
         axes.append(int(one) % ndim)

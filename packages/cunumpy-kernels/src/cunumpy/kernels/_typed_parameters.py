@@ -171,10 +171,11 @@ def decide_types(
             continue
         expected = types.setdefault(parameter.type_name, value.dtype)
         if expected != value.dtype:
-            why = f"{parameter.type_name!r} is that of {first[parameter.type_name]!r}" if parameter.dtype is None else ""
+            same = first.get(parameter.type_name)
+            why = "" if parameter.dtype is not None else f" ({parameter.type_name!r} is that of {same!r})"
             raise ArgumentTypeError(
                 f"{owner}: type is mismatched: argument {parameter.name!r} has dtype {value.dtype}, expected "
-                f"{expected}{f' ({why})' if why else ''}; convert it with astype."
+                f"{expected}{why}; convert it with astype."
             )
         first.setdefault(parameter.type_name, parameter.name)
     for parameter in (*in_params, *out_params):
@@ -240,9 +241,7 @@ def reduced_dims(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tupl
     for axis, length in enumerate(shape):
         if length == 1:
             continue
-        if lengths and all(
-            kept[-1] == given[axis] * length for kept, given in zip(steps, strides, strict=True)
-        ):
+        if lengths and all(kept[-1] == given[axis] * length for kept, given in zip(steps, strides, strict=True)):
             lengths[-1] *= length
             for kept, given in zip(steps, strides, strict=True):
                 kept[-1] = given[axis]
@@ -287,7 +286,8 @@ class CArray {
 public:
     static const int ndim = N;
     typedef T value_type;
-    __device__ CArray(T* data, const long long* layout) : data_(data), shape_((const ptrdiff_t*)layout), strides_((const ptrdiff_t*)layout + N), size_(1) {
+    __device__ CArray(T* data, const long long* layout)
+        : data_(data), shape_((const ptrdiff_t*)layout), strides_((const ptrdiff_t*)layout + N), size_(1) {
         for (int axis = 0; axis < N; ++axis) size_ *= shape_[axis];
     }
     __device__ ptrdiff_t size() const { return size_; }
@@ -311,7 +311,8 @@ class CIndexer {
     mutable ptrdiff_t index_[64];
 
 public:
-    __device__ CIndexer(ptrdiff_t size, const long long* layout) : size_(size), place_(0), ndim_((int)layout[0]), shape_((const ptrdiff_t*)layout + 1) {}
+    __device__ CIndexer(ptrdiff_t size, const long long* layout)
+        : size_(size), place_(0), ndim_((int)layout[0]), shape_((const ptrdiff_t*)layout + 1) {}
     __device__ ptrdiff_t size() const { return size_; }
     __device__ const ptrdiff_t* shape() const { return shape_; }
     __device__ void set(ptrdiff_t place) { place_ = place; }

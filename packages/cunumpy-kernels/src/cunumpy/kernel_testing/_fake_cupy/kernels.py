@@ -1,4 +1,4 @@
-"""``cupy.ElementwiseKernel`` and ``cupy.ReductionKernel``: those of `cunumpy.kernels`, on the buffers of device arrays."""
+"""``cupy.ElementwiseKernel`` and ``cupy.ReductionKernel``: those of `cunumpy.kernels`, on buffers of device arrays."""
 
 from __future__ import annotations
 

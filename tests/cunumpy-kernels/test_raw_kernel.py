@@ -1,0 +1,132 @@
+"""Raw kernels and modules on NumPy arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, KernelError
+from cunumpy.kernels import RawKernel, RawModule
+
+SOURCE = r"""
+struct Pair { int first; double second; };
+__device__ int counter = 3;
+__constant__ double table[2];
+
+extern "C" __global__ void fill(double* x, double value, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = value + table[1];
+}
+
+extern "C" __global__ void reverse(int* x) {
+    extern __shared__ int room[];
+    room[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = room[blockDim.x - 1 - threadIdx.x];
+}
+
+extern "C" __global__ void count() { atomicAdd(&counter, 1); }
+
+extern "C" __global__ void take(Pair pair, long long* out) { out[0] = pair.first + (long long)pair.second; }
+
+extern "C" __global__ void fail(int* x) { if (x[0] == 0) __trap(); }
+
+namespace inner {
+template <class T> __global__ void scale(T* x, T factor) { x[threadIdx.x] *= factor; }
+}
+"""
+
+MODULE = RawModule(code=SOURCE, name_expressions=["inner::scale<float>", "inner::scale<double>"])
+
+
+def test_kernels_run() -> None:
+    x = np.zeros(300)
+    fill = MODULE.get_function("fill")
+    assert fill is MODULE.get_function("fill")
+    assert fill.name == "fill"
+    fill((3,), (100,), (x, 2.5, 299))
+    assert (x[:299] == 2.5).all()
+    assert x[299] == 0
+    y = np.arange(10, dtype=np.int32)
+    MODULE.get_function("reverse")((1,), (10,), (y,), shared_mem=40)
+    np.testing.assert_array_equal(y, np.arange(10)[::-1])
+    z = np.arange(4, dtype=np.float32)
+    MODULE.get_function("inner::scale<float>")((1,), (4,), (z, np.float32(3)))
+    np.testing.assert_array_equal(z, [0, 3, 6, 9])
+
+
+def test_a_struct_is_an_argument() -> None:
+    pair = np.zeros((), [("first", "i4"), ("gap", "i4"), ("second", "f8")])
+    pair["first"], pair["second"] = 4, 5.5
+    out = np.zeros(1, np.int64)
+    MODULE.get_function("take")((1,), (1,), (pair, out))
+    assert out[0] == 9
+
+
+def test_global_variables_are_shared_by_the_kernels_of_a_module() -> None:
+    counter = MODULE.get_global("counter").view(np.int32)
+    before = int(counter[0])
+    MODULE.get_function("count")((2,), (5,), ())
+    assert counter[0] == before + 10
+    table = MODULE.get_global("table").view(np.float64)
+    table[:] = [0, 4]
+    x = np.zeros(3)
+    MODULE.get_function("fill")((1,), (3,), (x, 1.0, 3))
+    table[:] = 0
+    np.testing.assert_array_equal(x, 5)
+    with pytest.raises(ArgumentError, match="no global variable 'other'"):
+        MODULE.get_global("other")
+
+
+def test_a_file_of_source_code_runs_and_machine_code_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "value.h").write_text("#define VALUE 7\n")
+    (tmp_path / "kernels.cu").write_text(
+        '#include "value.h"\nextern "C" __global__ void set(int* x) { x[threadIdx.x] = VALUE; }\n'
+    )
+    x = np.zeros(2, np.int32)
+    RawModule(path=tmp_path / "kernels.cu").get_function("set")((1,), (2,), (x,))
+    np.testing.assert_array_equal(x, 7)
+    (tmp_path / "kernels.cubin").write_bytes(b"\x7fELF")
+    module = RawModule(path=str(tmp_path / "kernels.cubin"))
+    for call in (
+        lambda: module.get_function("set")((1,), (2,), (x,)),
+        lambda: module.get_global("x"),
+    ):
+        with pytest.raises(ArgumentError, match=r"kernels.cubin' is machine code of GPUs, which no CPU runs; pass the"):
+            call()
+
+
+def test_bad_launches_say_what_is_wrong() -> None:
+    fill, x = MODULE.get_function("fill"), np.zeros(3)
+    for grid, block, args, error, text in [
+        ((1,), (3,), (x, 1.0), ArgumentTypeError, "it has 3 parameters, got 2 arguments"),
+        ((1,), (3,), (x, np.float32(1), 3), ArgumentTypeError, "parameter 1 has 8 bytes, got float32 of 4"),
+        ((1,), (3,), (x, 1.0, "3"), ArgumentTypeError, "parameter 2: Unsupported type"),
+        ((0,), (3,), (x, 1.0, 3), ArgumentError, r"grid \(0,\): 0 is not from 1"),
+        ((1,), (1025,), (x, 1.0, 3), ArgumentError, r"block \(1025,\)"),
+        ((1,), (64, 32), (x, 1.0, 3), ArgumentError, "has 2048 threads"),
+        (1, (3,), (x, 1.0, 3), ArgumentTypeError, "grid must be a tuple"),
+    ]:
+        with pytest.raises(error, match=text):
+            fill(grid, block, args)
+    with pytest.raises(ArgumentError, match="50000 bytes of dynamic shared memory; the most is 49152"):
+        fill((1,), (3,), (x, 1.0, 3), shared_mem=50000)
+    with pytest.raises(KernelError, match="what it wrote before stays"):
+        MODULE.get_function("fail")((1,), (1,), (np.zeros(1, np.int32),))
+    with pytest.raises(ArgumentError, match="no kernel 'nothing'; kernels are fill, reverse"):
+        MODULE.get_function("nothing")
+
+
+def test_bad_sources_and_settings_say_what_is_wrong() -> None:
+    with pytest.raises(CompileError, match="nowhere"):
+        RawKernel('extern "C" __global__ void k(int* x) { nowhere(x); }', "k")((1,), (1,), (np.zeros(1, "i4"),))
+    with pytest.raises(ArgumentTypeError, match="exactly one of 'code' and 'path'"):
+        RawModule()
+    with pytest.raises(ArgumentTypeError, match="options must be a tuple of str"):
+        RawKernel("", "k", options=["-DX"])
+    with pytest.raises(ArgumentError, match="unknown backend 'gcc'"):
+        RawKernel("", "k", backend="gcc")
+    with pytest.raises(ArgumentError, match="jitify=True is for GPUs alone"):
+        RawKernel(SOURCE, "fill", jitify=True)((1,), (1,), (np.zeros(1), 1.0, 1))
