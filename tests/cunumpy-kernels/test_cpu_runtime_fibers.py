@@ -177,9 +177,9 @@ extern "C" __global__ void clean(int* out) {
 @pytest.mark.parametrize(
     ("kernel", "threads", "text"),
     [
-        ("early", 8, "a barrier of block (0, 0, 0) that 1 of 8 threads do not reach: they have returned"),
-        ("absent", 20, "at __any_sync with mask 0xffffffff, where lanes 0xfff00000 are missing"),
-        ("foreign", 32, "__shfl_sync in block (0, 0, 0): lane 0 reads lane 9, which is not in the mask 0xf"),
+        ("early", 8, "a barrier that some threads do not reach in block (0, 0, 0): threads 0-4, 6-7 wait at __syncthreads (kernel.cu:4); thread 5 has returned"),
+        ("absent", 20, "with mask 0xffffffff, which names lanes 0xfff00000 that are not there"),
+        ("foreign", 32, ": lane 0 reads lane 9, which is not in the mask 0xf"),
     ],
 )
 def test_the_checking_mode_finds_what_runs_else(kernel, threads, text):

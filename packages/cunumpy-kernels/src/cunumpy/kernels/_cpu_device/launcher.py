@@ -60,6 +60,7 @@ class Function:
         block: tuple[int, ...],
         shared_mem: int,
         cooperative: bool = False,
+        schedule: int = 0,
     ) -> str | None:
         """Run all blocks, one after another; return the text of the trap that ended the launch, if one did.
 
@@ -72,6 +73,9 @@ class Function:
             Bytes.
         cooperative : bool, default: False
             Run all blocks at the same time; here that is possible for one block alone.
+        schedule : int, default: 0
+            The order of blocks and threads: 0 for the usual one, 1 for backwards, else the seed of a random one, from
+            2 to 2**32 - 1.
         """
         if cooperative and math.prod(grid) > 1:
             return (
@@ -93,6 +97,7 @@ class Function:
             0,
             ctypes.cast(ctypes.byref(_worker.fibers), ctypes.c_void_p),
             None,
+            schedule,
         )
         failed = self._run(ctypes.byref(info), pointers, 0, blocks[0] * blocks[1] * blocks[2])
         return message.value.decode(errors="replace") if failed else None
@@ -108,6 +113,7 @@ class _Launch(ctypes.Structure):  # as in entry.hpp
         ("failed_block", ctypes.c_ulonglong),
         ("fibers", ctypes.c_void_p),
         ("grid_barrier", ctypes.c_void_p),
+        ("schedule", ctypes.c_uint),
     )
 
 

@@ -42,11 +42,11 @@ inline unsigned int lanes_of_equal(unsigned int mask, T value) {
 // Some threads of a block: all of them, or lanes of one warp.
 class thread_group {
 public:
-    void sync() const {
+    void sync(CUNUMPY_CPU_PLACE) const {
         if (mask_ == 0)
-            __syncthreads();
+            __syncthreads(CUNUMPY_CPU_SAME_PLACE);
         else
-            __syncwarp(mask_);
+            __syncwarp(mask_ CUNUMPY_CPU_AND_SAME_PLACE);
     }
     unsigned long long num_threads() const {
         return mask_ == 0 ? details::block_size() : (unsigned int)__builtin_popcount(mask_);
@@ -68,7 +68,7 @@ protected:
 
 class thread_block : public thread_group {
 public:
-    void sync() const { __syncthreads(); }
+    void sync(CUNUMPY_CPU_PLACE) const { __syncthreads(CUNUMPY_CPU_SAME_PLACE); }
     static unsigned int num_threads() { return details::block_size(); }
     static unsigned int size() { return details::block_size(); }
     static unsigned int thread_rank() { return details::block_rank(); }
@@ -86,7 +86,7 @@ inline thread_block this_thread_block() { return thread_block(); }
 class grid_group {
 public:
     // Needs a launch whose blocks all run at the same time (enable_cooperative_groups=True in CuPy).
-    void sync() const { cunumpy_cpu::grid_barrier(); }
+    void sync(CUNUMPY_CPU_PLACE) const { cunumpy_cpu::grid_barrier(CUNUMPY_CPU_SAME_PLACE); }
     bool is_valid() const { return cunumpy_cpu::grid_barrier_is_possible(); }
     static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
     static unsigned long long num_threads() { return num_blocks() * details::block_size(); }
@@ -104,7 +104,7 @@ inline grid_group this_grid() { return grid_group(); }
 // What tiles and coalesced groups have in common: values travel between ranks.
 class coalesced_group : public thread_group {
 public:
-    void sync() const { __syncwarp(mask_); }
+    void sync(CUNUMPY_CPU_PLACE) const { __syncwarp(mask_ CUNUMPY_CPU_AND_SAME_PLACE); }
     unsigned int num_threads() const { return (unsigned int)__builtin_popcount(mask_); }
     unsigned int size() const { return num_threads(); }
     unsigned int thread_rank() const { return (unsigned int)__builtin_popcount(mask_ & details::lanes_below(details::lane())); }
@@ -112,22 +112,25 @@ public:
     unsigned int meta_group_rank() const { return number_; }
 
     template <class T>
-    T shfl(T value, int rank) const {
+    T shfl(T value, int rank CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         return details::from_lane(mask_, value, details::lane_of(mask_, (unsigned int)rank % num_threads()));
     }
     template <class T>
-    T shfl_up(T value, unsigned int delta) const {
+    T shfl_up(T value, unsigned int delta CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int rank = thread_rank();
         return details::from_lane(mask_, value, rank < delta ? details::lane() : details::lane_of(mask_, rank - delta));
     }
     template <class T>
-    T shfl_down(T value, unsigned int delta) const {
+    T shfl_down(T value, unsigned int delta CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int rank = thread_rank() + delta;
         return details::from_lane(mask_, value, rank < num_threads() ? details::lane_of(mask_, rank) : details::lane());
     }
-    int any(int predicate) const { return __any_sync(mask_, predicate); }
-    int all(int predicate) const { return __all_sync(mask_, predicate); }
-    unsigned int ballot(int predicate) const { return ranks_of(__ballot_sync(mask_, predicate)); }
+    int any(int predicate CUNUMPY_CPU_AND_PLACE) const { return __any_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
+    int all(int predicate CUNUMPY_CPU_AND_PLACE) const { return __all_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
+    unsigned int ballot(int predicate CUNUMPY_CPU_AND_PLACE) const { return ranks_of(__ballot_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE)); }
     template <class T>
     unsigned int match_any(T value) const {
         return ranks_of(details::lanes_of_equal(mask_, value));
@@ -162,7 +165,7 @@ class thread_block_tile : public thread_group {
                   "the CPU device has tiles of 1, 2, 4, 8, 16 and 32 threads");
 
 public:
-    void sync() const { __syncwarp(mask_); }
+    void sync(CUNUMPY_CPU_PLACE) const { __syncwarp(mask_ CUNUMPY_CPU_AND_SAME_PLACE); }
     static constexpr unsigned int num_threads() { return N; }
     static constexpr unsigned int size() { return N; }
     unsigned int thread_rank() const { return details::lane() & (N - 1); }
@@ -170,26 +173,30 @@ public:
     unsigned int meta_group_rank() const { return number_; }
 
     template <class T>
-    T shfl(T value, int rank) const {
+    T shfl(T value, int rank CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         return details::from_lane(mask_, value, first() + ((unsigned int)rank & (N - 1)));
     }
     template <class T>
-    T shfl_up(T value, unsigned int delta) const {
+    T shfl_up(T value, unsigned int delta CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int rank = thread_rank();
         return details::from_lane(mask_, value, first() + (rank < delta ? rank : rank - delta));
     }
     template <class T>
-    T shfl_down(T value, unsigned int delta) const {
+    T shfl_down(T value, unsigned int delta CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int rank = thread_rank();
         return details::from_lane(mask_, value, first() + (rank + delta < N ? rank + delta : rank));
     }
     template <class T>
-    T shfl_xor(T value, unsigned int lane_mask) const {
+    T shfl_xor(T value, unsigned int lane_mask CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         return details::from_lane(mask_, value, first() + ((thread_rank() ^ lane_mask) & (N - 1)));
     }
-    int any(int predicate) const { return __any_sync(mask_, predicate); }
-    int all(int predicate) const { return __all_sync(mask_, predicate); }
-    unsigned int ballot(int predicate) const { return __ballot_sync(mask_, predicate) >> first(); }
+    int any(int predicate CUNUMPY_CPU_AND_PLACE) const { return __any_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
+    int all(int predicate CUNUMPY_CPU_AND_PLACE) const { return __all_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
+    unsigned int ballot(int predicate CUNUMPY_CPU_AND_PLACE) const { return __ballot_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE) >> first(); }
     template <class T>
     unsigned int match_any(T value) const {
         return details::lanes_of_equal(mask_, value) >> first();
@@ -253,8 +260,8 @@ inline coalesced_group labeled_partition(const Group& group, Label label) {
 }
 
 template <class Group>
-inline void sync(const Group& group) {
-    group.sync();
+inline void sync(const Group& group CUNUMPY_CPU_AND_PLACE) {
+    group.sync(CUNUMPY_CPU_SAME_PLACE);
 }
 template <class Group>
 inline auto thread_rank(const Group& group) {

@@ -18,18 +18,16 @@ struct FiberBlocks<kernel, void (*)(P...)> : Parameters<P...> {
     }
     static void run(const cunumpy_cpu_launch& launch, void** arguments, unsigned long long first,
                     unsigned long long last) {
-        for_rows(first, last, [&](Row row) {
-            for (unsigned int x = row.first; x < row.last; ++x) {
-                blockIdx = uint3{x, row.y, row.z};
-                Block block = {};
-                block.index = blockIdx;
-                block.shape = blockDim;
-                block.grid_shape = gridDim;
-                block.dynamic_bytes = launch.shared_bytes;
-                block.fibers = launch.fibers;
-                block.grid_barrier = (GridBarrier*)launch.grid_barrier;
-                run_block_fibers(thread, (void*)arguments, block);
-            }
+        for_blocks(launch.schedule, first, last, [&] {
+            Block block = {};
+            block.index = blockIdx;
+            block.shape = blockDim;
+            block.grid_shape = gridDim;
+            block.dynamic_bytes = launch.shared_bytes;
+            block.fibers = launch.fibers;
+            block.grid_barrier = (GridBarrier*)launch.grid_barrier;
+            block.schedule = launch.schedule;
+            run_block_fibers(thread, (void*)arguments, block);
         });
     }
 };

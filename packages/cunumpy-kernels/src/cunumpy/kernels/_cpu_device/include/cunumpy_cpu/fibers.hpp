@@ -5,14 +5,19 @@
 // the work for all who waited, and goes on without a switch. The memory of a worker's fibers is one region, aligned to its
 // size: from its stack pointer a thread finds its own data without a thread-local variable.
 //
-// With CUNUMPY_CPU_CHECK defined, what CUDA leaves undefined is an error: threads that have returned are waited for at
-// barriers and by lanes whose masks name them, and a shuffle from a lane outside of the mask ends the launch.
+// With CUNUMPY_CPU_CHECK defined, what CUDA leaves undefined is an error: a barrier that some threads do not reach, since
+// they have returned, or reach at another call; masks that name lanes that are not there; lanes that wait for each other in
+// different functions; a shuffle from a lane outside of the mask. The message says where every thread waits.
 //
 // Needs threadIdx, blockIdx, blockDim and gridDim, thread_local variables of the generated code.
 #pragma once
 
+#include "places.hpp"
 #include "trap.hpp"
 #include "vector_types.hpp"
+#ifdef CUNUMPY_CPU_CHECK
+#include "race_hooks.hpp"
+#endif
 
 // The stack of a thread has 2^CUNUMPY_CPU_STACK_SHIFT bytes, 256 KiB, and a guard below.
 #ifndef CUNUMPY_CPU_STACK_SHIFT
@@ -154,6 +159,9 @@ struct Block {
     unsigned int schedule;      // 0: the order above; 1: backwards; else the seed of a random order
 };
 
+enum Operation : unsigned char { NOTHING, SYNC, SHUFFLE, BALLOT, ANY, ALL, UNI, MATCH_ANY, MATCH_ALL, REDUCE };
+enum BarrierKind : unsigned char { PLAIN, COUNT, AND, OR };
+
 struct Warp;
 
 struct Thread {
@@ -161,10 +169,11 @@ struct Thread {
     Warp* warp;
     uint3 index;
     unsigned int lane;
+#ifdef CUNUMPY_CPU_CHECK
+    Place place;  // of the last function that may wait
+    BarrierKind barrier;
+#endif
 };
-
-enum Operation : unsigned char { NOTHING, SYNC, SHUFFLE, BALLOT, ANY, ALL, UNI, MATCH_ANY, MATCH_ALL, REDUCE };
-enum BarrierKind : unsigned char { PLAIN, COUNT, AND, OR };
 
 struct alignas(64) Warp {
     unsigned int alive, ready;               // lanes that have not returned; lanes that can run
@@ -223,36 +232,166 @@ static const char* operation_name(Operation operation) {
     return names[operation];
 }
 
+static const char* barrier_name(BarrierKind kind) {
+    static const char* const names[] = {"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or"};
+    return names[kind];
+}
+
+// A message that grows; what has no room is left out.
+struct Message {
+    char text[2000];
+    size_t used;
+    __attribute__((format(printf, 2, 3))) void add(const char* format, ...) {
+        va_list values;
+        va_start(values, format);
+        if (used < sizeof text) {
+            const int length = __builtin_vsnprintf(text + used, sizeof text - used, format, values);
+            used += length > 0 ? (size_t)length : 0;
+        }
+        va_end(values);
+    }
+};
+
+#ifdef CUNUMPY_CPU_CHECK
+static inline void note_place(const char* file, unsigned int line) {
+    if (trap_state->fibers) current_thread().place = Place{file, line};
+}
+
+// The lanes that a warp has, also those that have returned.
+static inline unsigned int lanes_begun(const Fibers& fibers, unsigned int warp) {
+    const unsigned int first = warp * WARP;
+    if (first >= fibers.threads_begun) return 0;
+    return fibers.threads_begun - first >= WARP ? ~0u : (1u << (fibers.threads_begun - first)) - 1u;
+}
+
+// " at <function> (<file>:<line>)"; of our own headers only the name is of interest.
+static void add_place(Message& message, const char* function, const Place& place) {
+    message.add(" at %s", function);
+    if (place.file == nullptr) return;
+    const char* name = place.file;
+    for (const char* rest = place.file; (rest = __builtin_strstr(rest, "/_cpu_device/include/")) != nullptr; ++rest)
+        name = rest + 21;
+    if (name == place.file)
+        message.add(" (%s:%u)", place.file, place.line);
+    else
+        message.add(" (in <%s>)", name);
+}
+
+// "thread 5 waits", "threads 0-31, 64 wait" or " have returned"; counted in the block with x fastest.
+static void add_threads(Message& message, const unsigned int* lanes, const char* one, const char* many) {
+    unsigned int count = 0;
+    for (unsigned int w = 0; w < MAX_WARPS; ++w) count += (unsigned int)__builtin_popcount(lanes[w]);
+    message.add(count == 1 ? "thread" : "threads");
+    const char* separator = " ";
+    unsigned int ranges = 0;
+    for (unsigned int i = 0; i < MAX_THREADS; ++i) {
+        if (!(lanes[i / WARP] >> i % WARP & 1)) continue;
+        unsigned int last = i;
+        while (last + 1 < MAX_THREADS && (lanes[(last + 1) / WARP] >> (last + 1) % WARP & 1)) ++last;
+        if (++ranges > 8) {
+            message.add(" and more, %u in all,", count);
+            break;
+        }
+        if (last == i)
+            message.add("%s%u", separator, i);
+        else
+            message.add("%s%u-%u", separator, i, last);
+        separator = ", ";
+        i = last;
+    }
+    message.add(" %s", count == 1 ? one : many);
+}
+
+// Where every thread of the block waits, in groups of those that wait for the same.
+static void add_waiting(Message& message, Fibers& fibers) {
+    unsigned int left[MAX_WARPS], returned[MAX_WARPS];
+    unsigned int gone = 0;
+    for (unsigned int w = 0; w < MAX_WARPS; ++w) {
+        const Warp& warp = fibers.warps[w];
+        left[w] = warp.at_barrier | warp.waiting;
+        returned[w] = lanes_begun(fibers, w) & ~warp.alive;
+        gone += (unsigned int)__builtin_popcount(returned[w]);
+    }
+    const char* separator = "";
+    for (unsigned int i = 0; i < fibers.threads_begun; ++i) {
+        const unsigned int w = i / WARP, lane = i % WARP;
+        if (!(left[w] >> lane & 1)) continue;
+        const Thread& one = fibers.threads[i];
+        const bool barrier = fibers.warps[w].at_barrier >> lane & 1;
+        unsigned int same[MAX_WARPS] = {};
+        for (unsigned int k = i; k < fibers.threads_begun; ++k) {
+            const Thread& other = fibers.threads[k];
+            const Warp& warp = fibers.warps[k / WARP];
+            const unsigned int bit = 1u << k % WARP;
+            if (!(left[k / WARP] & bit) || !(other.place == one.place)) continue;
+            if (barrier ? !(warp.at_barrier & bit) || other.barrier != one.barrier
+                        : !(warp.waiting & bit) || k / WARP != w || warp.operation[k % WARP] != warp.operation[lane] ||
+                              warp.mask[k % WARP] != warp.mask[lane])
+                continue;
+            same[k / WARP] |= bit;
+            left[k / WARP] &= ~bit;
+        }
+        message.add("%s", separator);
+        separator = "; ";
+        add_threads(message, same, "waits", "wait");
+        if (barrier) {
+            add_place(message, barrier_name(one.barrier), one.place);
+        } else {
+            const Warp& warp = fibers.warps[w];
+            add_place(message, operation_name(warp.operation[lane]), one.place);
+            message.add(" with mask %#x", warp.mask[lane]);
+            const unsigned int missing[MAX_WARPS] = {warp.mask[lane] & ~warp.alive};
+            if (missing[0] != 0) message.add(", which names lanes %#x that are not there", missing[0]);
+        }
+    }
+    if (gone != 0) {
+        message.add("%s", separator);
+        add_threads(message, returned, "has returned", "have returned");
+    }
+}
+
+[[noreturn]] __attribute__((noinline, cold)) static void fail_waiting(Fibers& fibers, const char* what) {
+    Message message;
+    message.used = 0;
+    message.add("%s in block (%u, %u, %u): ", what, blockIdx.x, blockIdx.y, blockIdx.z);
+    add_waiting(message, fibers);
+    fail("%s", message.text);
+}
+
 [[noreturn]] __attribute__((noinline, cold)) static void fail_stuck(Fibers& fibers) {
-    char text[900];
-    int used = __builtin_snprintf(text, sizeof text, "threads of block (%u, %u, %u) wait for each other for ever:", blockIdx.x,
-                        blockIdx.y, blockIdx.z);
+    fail_waiting(fibers, "threads wait for each other for ever");
+}
+#else
+[[noreturn]] __attribute__((noinline, cold)) static void fail_stuck(Fibers& fibers) {
+    Message message;
+    message.used = 0;
+    message.add("threads of block (%u, %u, %u) wait for each other for ever:", blockIdx.x, blockIdx.y, blockIdx.z);
     const char* separator = " ";
     if (fibers.arrived > 0) {
-        used += __builtin_snprintf(text + used, sizeof text - used, " %u of the %u that have not returned at %s", fibers.arrived,
-                         fibers.alive, fibers.barrier == PLAIN ? "__syncthreads" : "__syncthreads_count, _and or _or");
+        message.add(" %u of the %u that have not returned at %s", fibers.arrived, fibers.alive,
+                    fibers.barrier == PLAIN ? "__syncthreads" : "__syncthreads_count, _and or _or");
         separator = "; ";
     }
     for (unsigned int w = 0; w < MAX_WARPS; ++w) {
         Warp& warp = fibers.warps[w];
         unsigned int left = warp.waiting;
-        while (left != 0 && used < 700) {  // one entry for the lanes that do the same
+        while (left != 0 && message.used < 700) {  // one entry for the lanes that do the same
             const unsigned int first = __builtin_ctz(left);
             unsigned int same = 0;
             for (unsigned int lane = 0; lane < WARP; ++lane)
                 if ((left >> lane & 1) && warp.mask[lane] == warp.mask[first] &&
                     warp.operation[lane] == warp.operation[first])
                     same |= 1u << lane;
-            used += __builtin_snprintf(text + used, sizeof text - used,
-                             "%slanes %#x of warp %u at %s with mask %#x, where lanes %#x are missing", separator, same, w,
-                             operation_name(warp.operation[first]), warp.mask[first],
-                             warp.mask[first] & (CHECK ? ~same : warp.alive & ~same));
+            message.add("%slanes %#x of warp %u at %s with mask %#x, where lanes %#x are missing", separator, same, w,
+                        operation_name(warp.operation[first]), warp.mask[first],
+                        warp.mask[first] & warp.alive & ~same);
             separator = "; ";
             left &= ~same;
         }
     }
-    fail("%s", text);
+    fail("%s", message.text);
 }
+#endif
 
 // Lets go on those lanes of a warp that wait in __activemask at the same place as the first of them.
 __attribute__((noinline)) static void release_parked(Warp& warp) {
@@ -306,6 +445,9 @@ __attribute__((noinline)) static Thread& find_next(Fibers& fibers, const Warp& w
 
 static inline void switch_to(Fibers& fibers, Thread& self, Thread& next) {
     fibers.current = &next;
+#ifdef CUNUMPY_CPU_CHECK
+    CUNUMPY_CPU_TELL(thread, (unsigned int)(&next - fibers.threads));
+#endif
     cunumpy_cpu_switch(&self.stack, next.stack);
 }
 
@@ -333,9 +475,13 @@ static inline Thread& resumed() {
 // --- barriers ---------------------------------------------------------------------------------------------------------
 
 __attribute__((noinline)) static void release_barrier(Fibers& fibers) {
-    if (CHECK && fibers.alive != fibers.threads_begun)
-        fail("a barrier of block (%u, %u, %u) that %u of %u threads do not reach: they have returned", blockIdx.x, blockIdx.y,
-             blockIdx.z, fibers.threads_begun - fibers.alive, fibers.threads_begun);
+#ifdef CUNUMPY_CPU_CHECK
+    if (fibers.alive != fibers.threads_begun) fail_waiting(fibers, "a barrier that some threads do not reach");
+    for (unsigned int i = 1; i < fibers.threads_begun; ++i)
+        if (!(fibers.threads[i].place == fibers.threads[0].place))
+            fail_waiting(fibers, "threads come to different calls of a barrier");
+    CUNUMPY_CPU_TELL(block_barrier, );
+#endif
     const unsigned int count = fibers.predicates;
     fibers.barrier_result = fibers.barrier == COUNT ? count : fibers.barrier == AND ? count == fibers.arrived : count > 0;
     fibers.arrived = fibers.predicates = 0;
@@ -356,13 +502,17 @@ __attribute__((noinline)) static void arrive(bool predicate) {
     Thread& self = *fibers.current;
     if (fibers.arrived == 0)
         fibers.barrier = kind;
-    else if (__builtin_expect(fibers.barrier != kind, 0))
+    else if (!CHECK && __builtin_expect(fibers.barrier != kind, 0))
         trap("__syncthreads meets __syncthreads_count, _and or _or, where all threads must call the same");
     if (kind != PLAIN) fibers.predicates += predicate;
     Warp& warp = *self.warp;
     const unsigned int bit = 1u << self.lane;
     warp.at_barrier |= bit;
     warp.ready &= ~bit;
+#ifdef CUNUMPY_CPU_CHECK
+    self.barrier = kind;
+    if (fibers.barrier != kind) fail_waiting(fibers, "threads come to different barriers");
+#endif
     if (__builtin_expect(++fibers.arrived == fibers.alive, 0)) return release_barrier(fibers);
     wait(fibers, self);
 }
@@ -396,11 +546,33 @@ static void complete(Warp& warp, unsigned int lanes, Operation operation);
 template <Operation operation>
 static void complete_as(Warp& warp, unsigned int lanes);
 
-[[noreturn]] __attribute__((noinline, cold)) static void fail_mask(Operation operation, unsigned int mask) {
+[[noreturn]] __attribute__((noinline, cold)) static void fail_mask(Operation operation, unsigned int mask,
+                                                                   const Thread& self) {
     char text[100];
     __builtin_snprintf(text, sizeof text, "%s with mask %#x, which does not name the calling lane,", operation_name(operation), mask);
+#ifdef CUNUMPY_CPU_CHECK
+    trap(text, self.place.file, (int)self.place.line);
+#else
+    (void)self;
     trap(text);
+#endif
 }
+
+#ifdef CUNUMPY_CPU_CHECK
+// A lane that waits now can't go on if its mask names lanes that have returned or never were, or lanes that wait for it
+// in another function.
+static void check_lanes(Fibers& fibers, const Warp& warp, unsigned int lane) {
+    const unsigned int mask = warp.mask[lane];
+    if (mask & ~warp.alive) fail_waiting(fibers, "a mask names lanes that are not there");
+    for (unsigned int rest = mask & warp.waiting; rest != 0; rest &= rest - 1) {
+        const unsigned int other = __builtin_ctz(rest);
+        if (!(warp.mask[other] >> lane & 1)) continue;
+        if (warp.operation[other] != warp.operation[lane])
+            fail_waiting(fibers, "lanes of a warp wait for each other in different functions");
+        if (warp.mask[other] != mask) fail_waiting(fibers, "lanes of a warp wait for each other with different masks");
+    }
+}
+#endif
 
 template <Operation operation>
 __attribute__((noinline)) static void meet(unsigned int mask, word value, unsigned int source) {
@@ -408,15 +580,21 @@ __attribute__((noinline)) static void meet(unsigned int mask, word value, unsign
     Thread& self = *fibers.current;
     Warp& warp = *self.warp;
     const unsigned int lane = self.lane, bit = 1u << lane;
-    if (__builtin_expect((mask & bit) == 0, 0)) fail_mask(operation, mask);
+    if (__builtin_expect((mask & bit) == 0, 0)) fail_mask(operation, mask, self);
     warp.mask[lane] = mask;
     warp.operation[lane] = operation;
     warp.value[lane] = value;
     warp.source[lane] = (unsigned char)source;
     warp.waiting |= bit;
     const unsigned int lanes = CHECK ? mask : mask & warp.alive;  // lanes that have returned are not waited for
+#ifdef CUNUMPY_CPU_CHECK
+    check_lanes(fibers, warp, lane);
+#endif
     if (__builtin_expect((warp.waiting & lanes) == lanes && lanes_agree(warp, lanes, mask, operation), 0)) {
         complete_as<operation>(warp, lanes);
+#ifdef CUNUMPY_CPU_CHECK
+        if (operation == SYNC) CUNUMPY_CPU_TELL(warp_barrier, warp_number(fibers, warp), lanes, lanes_begun(fibers, warp_number(fibers, warp)));
+#endif
         warp.waiting &= ~lanes;
         warp.ready |= lanes;
         return;
@@ -590,6 +768,11 @@ static inline void run_block_fibers(void (*body)(void*), void* argument, Block& 
     trap_state->grid = block.grid_barrier;
     trap_state->fibers = true;
     fibers.current = &find_next(fibers, fibers.warps[0]);
+#ifdef CUNUMPY_CPU_CHECK
+    CUNUMPY_CPU_TELL(block, block.index.x + (unsigned long long)block.grid_shape.x *
+                                (block.index.y + (unsigned long long)block.grid_shape.y * block.index.z));
+    CUNUMPY_CPU_TELL(thread, (unsigned int)(fibers.current - fibers.threads));
+#endif
     cunumpy_cpu_switch(&fibers.scheduler, fibers.current->stack);
     trap_state->fibers = false;
     if (block.grid_barrier != nullptr) __atomic_add_fetch(&block.grid_barrier->ended, 1, __ATOMIC_ACQ_REL);

@@ -14,7 +14,13 @@ static void wait_for_grid() {
     GridBarrier* grid = trap_state->grid;
     if (grid == nullptr) return;
     const unsigned int round = __atomic_load_n(&grid->round, __ATOMIC_ACQUIRE);
+#ifdef CUNUMPY_CPU_CHECK
+    CUNUMPY_CPU_TELL(grid_arrival, );
+#endif
     if (__atomic_add_fetch(&grid->arrived, 1, __ATOMIC_ACQ_REL) == grid->blocks) {
+#ifdef CUNUMPY_CPU_CHECK
+        CUNUMPY_CPU_TELL(grid_barrier, );
+#endif
         __atomic_store_n(&grid->arrived, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&grid->round, round + 1, __ATOMIC_RELEASE);
         return;
@@ -26,12 +32,12 @@ static void wait_for_grid() {
     }
 }
 
-static inline void grid_barrier() {
+static inline void grid_barrier(CUNUMPY_CPU_PLACE) {
     if (!grid_barrier_is_possible())
         trap("grid.sync() in a launch that is not cooperative (CudaKernel takes cooperative=True, CuPy enable_cooperative_groups=True),");
-    __syncthreads();
+    __syncthreads(CUNUMPY_CPU_SAME_PLACE);
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) wait_for_grid();
-    __syncthreads();
+    __syncthreads(CUNUMPY_CPU_SAME_PLACE);
 }
 
 }  // namespace cunumpy_cpu

@@ -12,6 +12,7 @@ struct cunumpy_cpu_launch {
     unsigned long long failed_block;  // that of the trap
     void** fibers;                    // a slot that lives as long as the worker
     void* grid_barrier;
+    unsigned int schedule;  // of blocks and threads: 0 in order, 1 backwards, else the seed of a random order
 };
 
 }

@@ -6,6 +6,7 @@
 // left.
 #pragma once
 
+#include "fibers.hpp"
 #include "launch.hpp"
 
 namespace cunumpy_cpu {
@@ -50,6 +51,79 @@ static void for_rows(unsigned long long first, unsigned long long last, F work) 
         first += count;
     }
 }
+
+// The numbers below n in the order that a schedule asks for: see Block. Random orders go through them by steps that have
+// no divisor in common with n.
+struct Order {
+    unsigned long long n, next, step;
+    Order(unsigned long long n, unsigned int schedule, unsigned long long salt) : n(n), next(0), step(1) {
+        if (schedule == 0 || n < 2) return;
+        next = step = n - 1;
+        if (schedule == 1) return;
+        unsigned long long random = (schedule + salt * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
+        random ^= random >> 29;
+        next = random % n;
+        step = 1 + random / n % (n - 1);
+        while (common_divisor(step, n) != 1) step = step % (n - 1) + 1;
+    }
+    static unsigned long long common_divisor(unsigned long long a, unsigned long long b) {
+        while (b != 0) {
+            const unsigned long long rest = a % b;
+            a = b;
+            b = rest;
+        }
+        return a;
+    }
+    unsigned long long take() {
+        const unsigned long long taken = next;
+        next = next >= n - step ? next - (n - step) : next + step;
+        return taken;
+    }
+};
+
+// work() for each of these blocks, blockIdx is set, in the order of the schedule.
+template <class F>
+static void for_blocks(unsigned int schedule, unsigned long long first, unsigned long long last, F work) {
+    if (first >= last) return;
+    Order order(last - first, schedule, first + 1);
+    for (unsigned long long i = first; i < last; ++i) {
+        const unsigned long long number = first + order.take(), row = number / gridDim.x;
+        blockIdx.x = (unsigned int)(number - row * gridDim.x);
+        blockIdx.y = (unsigned int)(row % gridDim.y);
+        blockIdx.z = (unsigned int)(row / gridDim.y);
+        work();
+    }
+}
+
+// In checked builds: block after block, thread after thread.
+template <auto kernel, class F = decltype(kernel)>
+struct CheckedLoops;
+template <auto kernel, class... P>
+struct CheckedLoops<kernel, void (*)(P...)> : Parameters<P...> {
+    template <unsigned int... I>
+    static void run(unsigned int schedule, void** arguments, unsigned long long first, unsigned long long last,
+                    Indices<I...>) {
+        const unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
+        for_blocks(schedule, first, last, [=] {
+#ifdef CUNUMPY_CPU_CHECK
+            CUNUMPY_CPU_TELL(block, blockIdx.x + (unsigned long long)gridDim.x *
+                                        (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z));
+#endif
+            Order order(threads, schedule, blockIdx.x + 31ull * blockIdx.y + 1009ull * blockIdx.z);
+            for (unsigned int i = 0; i < threads; ++i) {
+                const unsigned int thread = (unsigned int)order.take(), row = thread / blockDim.x;
+                threadIdx = uint3{thread - row * blockDim.x, row % blockDim.y, row / blockDim.y};
+#ifdef CUNUMPY_CPU_CHECK
+                CUNUMPY_CPU_TELL(thread, thread);
+#endif
+                kernel(*(P*)arguments[I]...);
+            }
+        });
+    }
+    static void run(const cunumpy_cpu_launch& launch, void** arguments, unsigned long long first, unsigned long long last) {
+        run(launch.schedule, arguments, first, last, typename MakeIndices<sizeof...(P)>::type());
+    }
+};
 
 // The threads of each block along x are a loop.
 template <auto kernel, class F = decltype(kernel)>

@@ -33,11 +33,18 @@ static inline void give_all(Warp& warp, unsigned int lanes, word result) {
     for (; lanes != 0; lanes &= lanes - 1) warp.result[__builtin_ctz(lanes)] = result;
 }
 
+#ifdef CUNUMPY_CPU_CHECK
 [[noreturn]] __attribute__((noinline, cold)) static void fail_shuffle(unsigned int lane, unsigned int from,
                                                                       unsigned int mask) {
-    fail("__shfl_sync in block (%u, %u, %u): lane %u reads lane %u, which is not in the mask %#x", blockIdx.x, blockIdx.y,
-         blockIdx.z, lane, from, mask);
+    Fibers& fibers = current_fibers();
+    Message message;
+    message.used = 0;
+    message.add("a shuffle in block (%u, %u, %u)", blockIdx.x, blockIdx.y, blockIdx.z);
+    add_place(message, "__shfl_sync", fibers.current->place);
+    message.add(": lane %u reads lane %u, which is not in the mask %#x", lane, from, mask);
+    fail("%s", message.text);
 }
+#endif
 
 template <Operation operation>
 static void complete_as(Warp& warp, unsigned int lanes) {
@@ -47,7 +54,9 @@ static void complete_as(Warp& warp, unsigned int lanes) {
         } else {
             for (unsigned int rest = lanes; rest != 0; rest &= rest - 1) {
                 const unsigned int i = __builtin_ctz(rest), from = warp.source[i];
-                if (CHECK && !(lanes >> from & 1)) fail_shuffle(i, from, lanes);
+#ifdef CUNUMPY_CPU_CHECK
+                if (!(lanes >> from & 1)) fail_shuffle(i, from, lanes);
+#endif
                 warp.result[i] = warp.value[lanes >> from & 1 ? from : i];
             }
         }
@@ -136,46 +145,65 @@ static inline T shuffle(unsigned int mask, T value, unsigned int argument, int w
 
 }  // namespace cunumpy_cpu
 
-inline void __syncthreads() { cunumpy_cpu::block_barrier<cunumpy_cpu::PLAIN>(false); }
-inline int __syncthreads_count(int predicate) {
+inline void __syncthreads(CUNUMPY_CPU_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
+    cunumpy_cpu::block_barrier<cunumpy_cpu::PLAIN>(false);
+}
+inline int __syncthreads_count(int predicate CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
     return (int)cunumpy_cpu::block_barrier<cunumpy_cpu::COUNT>(predicate != 0);
 }
-inline int __syncthreads_and(int predicate) { return (int)cunumpy_cpu::block_barrier<cunumpy_cpu::AND>(predicate != 0); }
-inline int __syncthreads_or(int predicate) { return (int)cunumpy_cpu::block_barrier<cunumpy_cpu::OR>(predicate != 0); }
-inline void __barrier_sync(unsigned int id) {
-    if (id != 0) cunumpy_cpu::trap("a named barrier (__barrier_sync), of which the CPU device has barrier 0 alone,");
-    __syncthreads();
+inline int __syncthreads_and(int predicate CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
+    return (int)cunumpy_cpu::block_barrier<cunumpy_cpu::AND>(predicate != 0);
 }
-inline void __syncwarp(unsigned int mask = 0xffffffffu) {
+inline int __syncthreads_or(int predicate CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
+    return (int)cunumpy_cpu::block_barrier<cunumpy_cpu::OR>(predicate != 0);
+}
+inline void __barrier_sync(unsigned int id CUNUMPY_CPU_AND_PLACE) {
+    if (id != 0) cunumpy_cpu::trap("a named barrier (__barrier_sync), of which the CPU device has barrier 0 alone,");
+    __syncthreads(CUNUMPY_CPU_SAME_PLACE);
+}
+inline void __syncwarp(unsigned int mask = 0xffffffffu CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
     cunumpy_cpu::warp_operation<cunumpy_cpu::SYNC>(mask, 0, 0);
 }
 inline unsigned int __activemask(unsigned int line = __builtin_LINE()) { return cunumpy_cpu::active_lanes(line); }
 
-inline unsigned int __ballot_sync(unsigned int mask, int predicate) {
+inline unsigned int __ballot_sync(unsigned int mask, int predicate CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
     return (unsigned int)cunumpy_cpu::warp_operation<cunumpy_cpu::BALLOT>(mask, predicate != 0, 0);
 }
-inline int __any_sync(unsigned int mask, int predicate) {
+inline int __any_sync(unsigned int mask, int predicate CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
     return (int)cunumpy_cpu::warp_operation<cunumpy_cpu::ANY>(mask, predicate != 0, 0);
 }
-inline int __all_sync(unsigned int mask, int predicate) {
+inline int __all_sync(unsigned int mask, int predicate CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
     return (int)cunumpy_cpu::warp_operation<cunumpy_cpu::ALL>(mask, predicate != 0, 0);
 }
-inline int __uni_sync(unsigned int mask, int predicate) {
+inline int __uni_sync(unsigned int mask, int predicate CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
     return (int)cunumpy_cpu::warp_operation<cunumpy_cpu::UNI>(mask, predicate != 0, 0);
 }
 
 // CUDA's types alone: smaller ones convert to int, as there.
 #define CUNUMPY_CPU_SHUFFLES(T)                                                                     \
-    inline T __shfl_sync(unsigned int mask, T value, int lane, int width = 32) {                    \
+    inline T __shfl_sync(unsigned int mask, T value, int lane, int width = 32 CUNUMPY_CPU_AND_PLACE) { \
+        CUNUMPY_CPU_NOTE_PLACE; \
         return cunumpy_cpu::shuffle<cunumpy_cpu::INDEX>(mask, value, (unsigned int)lane, width);    \
     }                                                                                               \
-    inline T __shfl_up_sync(unsigned int mask, T value, unsigned int delta, int width = 32) {       \
+    inline T __shfl_up_sync(unsigned int mask, T value, unsigned int delta, int width = 32 CUNUMPY_CPU_AND_PLACE) { \
+        CUNUMPY_CPU_NOTE_PLACE; \
         return cunumpy_cpu::shuffle<cunumpy_cpu::UP>(mask, value, delta, width);                    \
     }                                                                                               \
-    inline T __shfl_down_sync(unsigned int mask, T value, unsigned int delta, int width = 32) {     \
+    inline T __shfl_down_sync(unsigned int mask, T value, unsigned int delta, int width = 32 CUNUMPY_CPU_AND_PLACE) { \
+        CUNUMPY_CPU_NOTE_PLACE; \
         return cunumpy_cpu::shuffle<cunumpy_cpu::DOWN>(mask, value, delta, width);                  \
     }                                                                                               \
-    inline T __shfl_xor_sync(unsigned int mask, T value, int lane_mask, int width = 32) {           \
+    inline T __shfl_xor_sync(unsigned int mask, T value, int lane_mask, int width = 32 CUNUMPY_CPU_AND_PLACE) { \
+        CUNUMPY_CPU_NOTE_PLACE; \
         return cunumpy_cpu::shuffle<cunumpy_cpu::XOR>(mask, value, (unsigned int)lane_mask, width); \
     }
 CUNUMPY_CPU_SHUFFLES(int)
@@ -188,10 +216,12 @@ CUNUMPY_CPU_SHUFFLES(float)
 CUNUMPY_CPU_SHUFFLES(double)
 
 #define CUNUMPY_CPU_MATCHES(T)                                                                                        \
-    inline unsigned int __match_any_sync(unsigned int mask, T value) {                                                \
+    inline unsigned int __match_any_sync(unsigned int mask, T value CUNUMPY_CPU_AND_PLACE) { \
+        CUNUMPY_CPU_NOTE_PLACE; \
         return (unsigned int)cunumpy_cpu::warp_operation<cunumpy_cpu::MATCH_ANY>(mask, cunumpy_cpu::to_bits(value), 0); \
     }                                                                                                                 \
-    inline unsigned int __match_all_sync(unsigned int mask, T value, int* predicate) {                                \
+    inline unsigned int __match_all_sync(unsigned int mask, T value, int* predicate CUNUMPY_CPU_AND_PLACE) { \
+        CUNUMPY_CPU_NOTE_PLACE; \
         const unsigned int same =                                                                                     \
             (unsigned int)cunumpy_cpu::warp_operation<cunumpy_cpu::MATCH_ALL>(mask, cunumpy_cpu::to_bits(value), 0);  \
         *predicate = same != 0;                                                                                       \
@@ -207,7 +237,8 @@ CUNUMPY_CPU_MATCHES(float)
 CUNUMPY_CPU_MATCHES(double)
 
 #define CUNUMPY_CPU_REDUCTION(T, name, reduction)                                                                \
-    inline T __reduce_##name##_sync(unsigned int mask, T value) {                                                \
+    inline T __reduce_##name##_sync(unsigned int mask, T value CUNUMPY_CPU_AND_PLACE) { \
+        CUNUMPY_CPU_NOTE_PLACE; \
         return (T)(unsigned int)cunumpy_cpu::warp_operation<cunumpy_cpu::REDUCE>(mask, (unsigned int)value, reduction);  \
     }
 CUNUMPY_CPU_REDUCTION(unsigned int, add, cunumpy_cpu::ADD_32)

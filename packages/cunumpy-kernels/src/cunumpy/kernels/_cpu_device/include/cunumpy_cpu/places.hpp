@@ -1,0 +1,29 @@
+// Places in a kernel's text, for the messages of checked builds.
+//
+// Functions of CUDA's that wait know where they are called: note_place() puts file and line into the thread's data.
+#pragma once
+
+namespace cunumpy_cpu {
+
+struct Place {
+    const char* file;
+    unsigned int line;
+    bool operator==(const Place& other) const { return line == other.line && file == other.file; }
+};
+
+}  // namespace cunumpy_cpu
+
+// The last parameters of a function that notes its place, and what it passes on to another one.
+#ifdef CUNUMPY_CPU_CHECK
+#define CUNUMPY_CPU_PLACE const char *cunumpy_cpu_file = __builtin_FILE(), unsigned int cunumpy_cpu_line = __builtin_LINE()
+#define CUNUMPY_CPU_AND_PLACE , CUNUMPY_CPU_PLACE
+#define CUNUMPY_CPU_NOTE_PLACE cunumpy_cpu::note_place(cunumpy_cpu_file, cunumpy_cpu_line)
+#define CUNUMPY_CPU_SAME_PLACE cunumpy_cpu_file, cunumpy_cpu_line
+#define CUNUMPY_CPU_AND_SAME_PLACE , CUNUMPY_CPU_SAME_PLACE
+#else
+#define CUNUMPY_CPU_PLACE
+#define CUNUMPY_CPU_AND_PLACE
+#define CUNUMPY_CPU_NOTE_PLACE (void)0
+#define CUNUMPY_CPU_SAME_PLACE
+#define CUNUMPY_CPU_AND_SAME_PLACE
+#endif

@@ -1,0 +1,21 @@
+// What checked builds tell the part of them that looks at accesses to memory, in races.hpp: which thread runs, and what
+// orders accesses. That part is an object of its own, which is not instrumented; a unit without it tells nobody.
+#pragma once
+
+#define CUNUMPY_CPU_HOOK extern "C" __attribute__((weak, visibility("hidden")))
+
+CUNUMPY_CPU_HOOK void cunumpy_check_block(unsigned long long number);  // with x fastest, as threads in their block
+CUNUMPY_CPU_HOOK void cunumpy_check_thread(unsigned int number);
+CUNUMPY_CPU_HOOK void cunumpy_check_block_barrier();
+CUNUMPY_CPU_HOOK void cunumpy_check_warp_barrier(unsigned int warp, unsigned int lanes, unsigned int all);
+CUNUMPY_CPU_HOOK void cunumpy_check_fence();
+CUNUMPY_CPU_HOOK void cunumpy_check_grid_arrival();  // the block that runs has come to the barrier
+CUNUMPY_CPU_HOOK void cunumpy_check_grid_barrier();  // all blocks have
+
+#undef CUNUMPY_CPU_HOOK
+
+// Calls one of these functions.
+#define CUNUMPY_CPU_TELL(function, ...)                                                 \
+    do {                                                                                \
+        if (cunumpy_check_##function != nullptr) cunumpy_check_##function(__VA_ARGS__); \
+    } while (false)

@@ -1,0 +1,616 @@
+// Races: two threads at the same bytes, at least one of which writes, and nothing orders them. For the part of checked
+// builds that is not instrumented, once in a library; the kernel's unit calls it by race_hooks.hpp.
+//
+// What orders an access of one thread before one of another, as in CUDA's memory model:
+//   - a barrier of the block between them; grid.sync(); the end of the launch;
+//   - __syncwarp, or a barrier of a group, of both lanes. The functions by which lanes exchange values (__shfl_sync,
+//     __ballot_sync, ...) order no memory, says CUDA's guide; nor does it that the lanes of a warp ran together in the past;
+//   - an atomic function: what the first did before a fence (__threadfence) and then an atomic function on a word is before
+//     what the second does after an atomic function on the same word. Volatile reads and writes of global memory, too,
+//     hand over like this. In shared memory volatile orders nothing.
+// Atomic functions never race with each other. Several threads that store the same value are let pass (*found = 1).
+//
+// Kept for each granule of memory: the last write, the last atomic function and two reads since, chosen so that they are of
+// different warps and blocks where that is possible. Each has its thread and the time, a count of what orders in its block;
+// what came before a barrier is recognised by comparison with the time of the barrier. What is reported has happened. What
+// can be missed: a race with an access that was not kept, or whose granule was used in parts by several threads.
+#pragma once
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <unordered_map>
+#include <vector>
+
+namespace races {
+
+enum Kind : unsigned char { READ, WRITE, ATOMIC, VOLATILE_READ, VOLATILE_WRITE };
+
+struct Access {
+    Kind kind;
+    unsigned long long block;  // counted with x fastest, as threads are in a block
+    unsigned int thread;
+    const void* place;  // the address of the code
+};
+
+struct Race {
+    const void* at;
+    unsigned int size;
+    Access first, second;  // the second is that of the thread that runs
+};
+
+// What is called once for each pair of places. It may leave the launch.
+static void (*report)(const Race& race) = nullptr;
+
+// One access. Of an earlier launch, and none: block < base.
+struct Cell {
+    unsigned int block;  // base + number
+    unsigned int time;
+    unsigned int place;  // of the code, in the library
+    unsigned short thread;
+    unsigned char mask;  // the bytes of the granule
+    unsigned char kind;  // and what else is kept of the granule, see MORE
+};
+static_assert(sizeof(Cell) == 16, "two of them are half a line of the cache");
+constexpr unsigned char MORE = 0x80, KIND = 0x0f;
+
+// What is kept of a region of memory. Of each granule in `usual` the last write and a read, in `rare`, if their kinds have
+// MORE, the last atomic function and another read.
+struct Shadow {
+    Cell* usual;
+    Cell* rare;
+    size_t granules;
+    unsigned int shift;
+    bool shared;
+};
+
+// --- times and threads ------------------------------------------------------------------------------------------------
+
+constexpr unsigned int LANES = 32, BLOCK_WARPS = 32, BLOCK_THREADS = 1024;
+
+// Of the block that runs, on this thread of the operating system.
+struct BlockState {
+    unsigned int block, thread;  // base + number; the thread that runs
+    unsigned int time;           // counts barriers, fences and the like
+    unsigned int barrier_time;   // all before is ordered
+    bool fenced, parts_used;
+    unsigned int acquisitions;  // the first of this block
+    unsigned int warp_time[BLOCK_WARPS];     // what the whole warp did before is ordered among its lanes
+    unsigned int parts_valid;                // warps with clocks in `parts`
+    unsigned int fence_time[BLOCK_THREADS];  // 0: none
+    unsigned int parts[BLOCK_WARPS][LANES][LANES];  // what lane knows of lane, where parts of a warp have synchronised
+    bool pending;               // a second write, whose value is not known yet
+    unsigned char before[8];
+    Race pending_race;
+    unsigned long long pending_pair;
+};
+
+static BlockState only_state;  // of launches that one thread of the operating system runs
+static thread_local BlockState* own_state = nullptr;
+
+// Of the launch.
+static unsigned int base = 1, blocks = 0;
+static bool several_workers = false, active = false;
+static const char* code_start = nullptr;  // somewhere in the kernel's library
+
+static inline BlockState& state() { return __builtin_expect(several_workers, 0) ? *own_state : only_state; }
+
+static inline const void* place_of(unsigned int offset) { return code_start + (int)offset; }
+
+// One at a time looks at what is kept, where several threads of the operating system run.
+struct Lock {
+    static inline bool taken = false;
+    Lock() {
+        if (__builtin_expect(several_workers, 0))
+            while (__atomic_test_and_set(&taken, __ATOMIC_ACQUIRE)) {}
+    }
+    ~Lock() {
+        if (__builtin_expect(several_workers, 0)) __atomic_clear(&taken, __ATOMIC_RELEASE);
+    }
+};
+
+// --- what atomic functions hand over ----------------------------------------------------------------------------------
+
+// A thread that has passed a fence comes to a word.
+struct Release {
+    const void* word;
+    unsigned int block, thread;
+    unsigned int fence_time, barrier_time, warp_time;
+    unsigned int first_acquisition, last_acquisition;  // what its block had learned
+    unsigned int earlier_on_word, earlier_of_block;    // 1 + number, of the same word, and of the same block too
+};
+// A thread comes to a word, and learns of the releases before number `releases`.
+struct Acquisition {
+    const void* word;
+    unsigned int releases, thread, time;
+};
+
+// From (word, block) to 1 + the number of the last release there; block 0 stands for all blocks.
+struct Table {
+    std::unordered_map<unsigned long long, unsigned int> entries;
+    static unsigned long long key_of(const void* word, unsigned int block) {
+        unsigned long long key = ((unsigned long long)(size_t)word << 8) ^ (block * 0x9e3779b97f4a7c15ull);
+        key = (key ^ key >> 31) * 0xbf58476d1ce4e5b9ull;
+        return key ^ key >> 29;
+    }
+    unsigned int& find(unsigned long long key) { return entries[key]; }
+    unsigned int get(unsigned long long key) const {
+        const auto found = entries.find(key);
+        return found == entries.end() ? 0 : found->second;
+    }
+};
+
+static std::vector<Release> releases;
+static std::vector<Acquisition> acquisitions;
+static Table last_releases;
+// Beyond, all is taken for ordered that atomic functions may order.
+constexpr unsigned int MAX_RELEASES = 1u << 22;
+
+// Of the grid: of each block the time of its last grid.sync(), and of the one it waits at.
+static std::vector<unsigned int> grid_times, grid_arrivals;
+
+// --- what is ordered --------------------------------------------------------------------------------------------------
+
+static inline bool covers(const Release& release, const Cell& cell) {
+    if (release.block != cell.block) return false;
+    if (cell.time < release.barrier_time) return true;
+    if (release.thread == cell.thread) return cell.time < release.fence_time;
+    return release.thread / LANES == cell.thread / LANES && cell.time < release.warp_time;
+}
+
+// Is there a chain of releases and acquisitions that ends in one of these acquisitions? Long searches end with true.
+static bool handed_over(const Cell& cell, unsigned int first, unsigned int last, const BlockState* now, unsigned int depth,
+                        unsigned int& budget);
+
+static bool word_hands_over(const Cell& cell, const Acquisition& learned, unsigned int depth, unsigned int& budget) {
+    for (unsigned int i = last_releases.get(Table::key_of(learned.word, cell.block)); i != 0;) {
+        const Release& release = releases[i - 1];
+        if (i - 1 < learned.releases && covers(release, cell)) return true;
+        if (budget-- == 0) return true;
+        i = release.earlier_of_block;
+    }
+    if (depth == 0) return false;
+    for (unsigned int i = last_releases.get(Table::key_of(learned.word, 0)); i != 0;) {
+        const Release& release = releases[i - 1];
+        if (i - 1 < learned.releases && release.first_acquisition != release.last_acquisition &&
+            handed_over(cell, release.first_acquisition, release.last_acquisition, nullptr, depth - 1, budget))
+            return true;
+        if (budget == 0 || budget-- == 0) return true;
+        i = release.earlier_on_word;
+    }
+    return false;
+}
+
+static inline bool known_in_warp(const BlockState& now, unsigned int thread, unsigned int time) {
+    const unsigned int warp = now.thread / LANES;
+    if (thread / LANES != warp) return false;
+    if (time < now.warp_time[warp]) return true;
+    return now.parts_valid >> warp & 1 && time < now.parts[warp][now.thread % LANES][thread % LANES];
+}
+
+static bool handed_over(const Cell& cell, unsigned int first, unsigned int last, const BlockState* now, unsigned int depth,
+                        unsigned int& budget) {
+    for (unsigned int i = last; i-- > first;) {
+        const Acquisition learned = acquisitions[i];
+        if (now != nullptr && learned.thread != now->thread && learned.time >= now->barrier_time &&
+            !known_in_warp(*now, learned.thread, learned.time))
+            continue;  // by another thread, which has not met this one since
+        if (word_hands_over(cell, learned, depth, budget)) return true;
+        if (budget == 0) return true;
+    }
+    return false;
+}
+
+__attribute__((noinline)) static bool ordered_by_atomics(const BlockState& now, const Cell& cell) {
+    if (releases.size() >= MAX_RELEASES) return true;
+    unsigned int budget = 20000;
+    return handed_over(cell, now.acquisitions, acquisitions.size(), &now, 3, budget);
+}
+
+// Of an access in this launch by another thread.
+static inline bool is_ordered(const BlockState& now, const Cell& cell) {
+    if (cell.block == now.block) {
+        if (cell.time < now.barrier_time || known_in_warp(now, cell.thread, cell.time)) return true;
+    } else if (grid_times.size() != 0 && cell.time < grid_times[cell.block - base]) {
+        return true;
+    }
+    return releases.size() != 0 && ordered_by_atomics(now, cell);
+}
+
+// --- reports ----------------------------------------------------------------------------------------------------------
+
+static unsigned long long reported[64];
+static unsigned int reports = 0;
+
+static inline bool is_new(unsigned long long pair) {
+    for (unsigned int i = 0; i < reports; ++i)
+        if (reported[i] == pair) return false;
+    return reports < sizeof reported / sizeof reported[0];
+}
+
+static void report_new(const Race& race, unsigned long long pair) {
+    if (!is_new(pair)) return;
+    reported[reports++] = pair;
+    if (report != nullptr) report(race);
+}
+
+// A second write is a race if it changes the value. It has been done when this thread comes here again.
+__attribute__((noinline, cold)) static void settle(BlockState& now) {
+    now.pending = false;
+    const Race race = now.pending_race;
+    if (__builtin_memcmp(now.before, race.at, race.size) != 0) report_new(race, now.pending_pair);
+}
+
+__attribute__((noinline, cold)) static void found(BlockState& now, const Cell& earlier, const Cell& later, const void* at,
+                                                  unsigned int size) {
+    const unsigned int one = earlier.place < later.place ? earlier.place : later.place;
+    const unsigned int other = earlier.place < later.place ? later.place : earlier.place;
+    const unsigned long long pair = (unsigned long long)one << 32 | other;
+    if (!is_new(pair)) return;
+    const Race race = {at,
+                       size,
+                       {(Kind)(earlier.kind & KIND), earlier.block - base, earlier.thread, place_of(earlier.place)},
+                       {(Kind)(later.kind & KIND), later.block - base, later.thread, place_of(later.place)}};
+    if ((earlier.kind & KIND) == WRITE && (later.kind & KIND) == WRITE && size <= sizeof now.before) {
+        if (now.pending) return;  // another part of the same write
+        __builtin_memcpy(now.before, at, size);
+        now.pending = true;
+        now.pending_race = race;
+        now.pending_pair = pair;
+        return;
+    }
+    report_new(race, pair);
+}
+
+// --- accesses ---------------------------------------------------------------------------------------------------------
+
+static inline bool is_live(const Shadow& shadow, const BlockState& now, const Cell& cell) {
+    return shadow.shared ? cell.block == now.block : cell.block >= base;
+}
+
+static inline bool is_own(const Cell& cell, const Cell& self) {
+    return cell.block == self.block && cell.thread == self.thread;
+}
+
+// Does the cell hold an access of another thread, in this launch, to the same bytes, which nothing orders?
+static inline bool races_with(const Shadow& shadow, const BlockState& now, const Cell& cell, const Cell& self) {
+    return is_live(shadow, now, cell) && !is_own(cell, self) && (cell.mask & self.mask) != 0 && !is_ordered(now, cell);
+}
+
+// The first read since the last write stays, and another, best of another warp or block.
+__attribute__((noinline)) static void keep_read(const Shadow& shadow, const BlockState& now, Cell& first, Cell& other,
+                                                const Cell& self) {
+    const unsigned char flags = first.kind & MORE;
+    if (!is_live(shadow, now, first) || is_own(first, self) || is_ordered(now, first)) {
+        first = self;
+        first.kind |= flags;
+        return;
+    }
+    if (flags != 0 && is_live(shadow, now, other) && !is_own(other, self) && !is_ordered(now, other)) {
+        const bool far = other.block != first.block, far_warp = other.thread / LANES != first.thread / LANES;
+        if (far || (self.block == first.block && (far_warp || self.thread / LANES == first.thread / LANES))) return;
+    }
+    other = self;
+    first.kind |= MORE;
+}
+
+static inline void synchronise(BlockState& now, const void* word, Kind kind);
+
+template <Kind kind>
+static inline void touch(const Shadow& shadow, BlockState& now, size_t granule, const Cell& self, const void* at,
+                         unsigned int size) {
+    Cell& written = shadow.usual[2 * granule];
+    Cell& read = shadow.usual[2 * granule + 1];
+    Cell& atomic = shadow.rare[2 * granule];
+    Cell& read_too = shadow.rare[2 * granule + 1];
+    constexpr bool STRONG = kind == ATOMIC || kind == VOLATILE_READ || kind == VOLATILE_WRITE;
+    if (STRONG) synchronise(now, &written, kind);
+    if (races_with(shadow, now, written, self)) found(now, written, self, at, size);
+    const bool live = is_live(shadow, now, written);
+    if (!STRONG && live && (written.kind & MORE) != 0 && races_with(shadow, now, atomic, self))
+        found(now, atomic, self, at, size);
+    if (kind != READ && kind != VOLATILE_READ && is_live(shadow, now, read)) {
+        const bool two = (read.kind & MORE) != 0;
+        if (races_with(shadow, now, read, self))
+            found(now, read, self, at, size);
+        else if (two && races_with(shadow, now, read_too, self))
+            found(now, read_too, self, at, size);
+    }
+    if (kind == READ) {
+        if (is_own(read, self) || !is_live(shadow, now, read)) {
+            const unsigned char flags = is_live(shadow, now, read) ? read.kind & MORE : 0;
+            read = self;
+            read.kind |= flags;
+        } else {
+            keep_read(shadow, now, read, read_too, self);
+        }
+    } else if (kind == WRITE) {
+        written = self;
+        if ((read.mask & ~self.mask) == 0) read.block = 0;
+    } else {
+        if (!live) written = Cell{self.block, 0, 0, self.thread, 0, 0};  // no bytes, only to be of this launch
+        written.kind |= MORE;
+        atomic = self;
+    }
+}
+
+template <Kind kind>
+static inline void access_as(const Shadow& shadow, BlockState& now, size_t offset, const void* at, unsigned int size,
+                             unsigned int place) {
+    const unsigned int width = 1u << shadow.shift;
+    Cell self = {now.block, now.time, place, (unsigned short)now.thread, 0, kind};
+    size_t granule = offset >> shadow.shift;
+    const unsigned int skipped = (unsigned int)offset & (width - 1);
+    if (__builtin_expect(skipped + size <= width, 1)) {
+        self.mask = (unsigned char)(((1u << size) - 1) << skipped);
+        return touch<kind>(shadow, now, granule, self, at, size);
+    }
+    const char* byte = (const char*)at;
+    unsigned int first = skipped;
+    while (size > 0) {
+        const unsigned int part = size < width - first ? size : width - first;
+        self.mask = (unsigned char)(((1u << part) - 1) << first);
+        touch<kind>(shadow, now, granule++, self, byte, part);
+        size -= part;
+        byte += part;
+        first = 0;
+    }
+}
+
+// The thread that runs comes to `size` bytes at `at`, which are `offset` into the region.
+template <Kind kind>
+static inline void access(const Shadow& shadow, size_t offset, const void* at, unsigned int size, const void* place) {
+    if (__builtin_expect(shadow.usual == nullptr, 0)) return;
+    BlockState& now = state();
+    Lock lock;
+    if (__builtin_expect(now.pending, 0)) settle(now);
+    const unsigned int code = (unsigned int)((const char*)place - code_start);
+    if ((kind == VOLATILE_READ || kind == VOLATILE_WRITE) && shadow.shared)
+        return kind == VOLATILE_READ ? access_as<READ>(shadow, now, offset, at, size, code)
+                                     : access_as<WRITE>(shadow, now, offset, at, size, code);
+    access_as<kind>(shadow, now, offset, at, size, code);
+}
+
+static inline void access(const Shadow& shadow, size_t offset, const void* at, unsigned int size, Kind kind,
+                          const void* place) {
+    switch (kind) {
+        case READ: return access<READ>(shadow, offset, at, size, place);
+        case WRITE: return access<WRITE>(shadow, offset, at, size, place);
+        case ATOMIC: return access<ATOMIC>(shadow, offset, at, size, place);
+        case VOLATILE_READ: return access<VOLATILE_READ>(shadow, offset, at, size, place);
+        case VOLATILE_WRITE: return access<VOLATILE_WRITE>(shadow, offset, at, size, place);
+    }
+}
+
+// --- what orders ------------------------------------------------------------------------------------------------------
+
+__attribute__((noinline)) static void release_at(BlockState& now, const void* word) {
+    if (releases.size() >= MAX_RELEASES) return;
+    const unsigned int warp = now.thread / LANES;
+    unsigned int warp_time = now.warp_time[warp];
+    if (now.parts_valid >> warp & 1)  // of parts of a warp the last meeting counts, for all its lanes
+        for (unsigned int lane = 0; lane < LANES; ++lane)
+            if (now.parts[warp][now.thread % LANES][lane] > warp_time) warp_time = now.parts[warp][now.thread % LANES][lane];
+    unsigned int& on_word = last_releases.find(Table::key_of(word, 0));
+    const unsigned int earlier = on_word;
+    if (earlier != 0) {
+        const Release& last = releases[earlier - 1];
+        if (last.word == word && last.block == now.block && last.thread == now.thread &&
+            last.fence_time == now.fence_time[now.thread] && last.barrier_time == now.barrier_time &&
+            last.warp_time == warp_time && last.last_acquisition == acquisitions.size())
+            return;  // nothing new
+    }
+    on_word = releases.size() + 1;
+    unsigned int& of_block = last_releases.find(Table::key_of(word, now.block));
+    releases.push_back(Release{word, now.block, now.thread, now.fence_time[now.thread], now.barrier_time, warp_time,
+                         now.acquisitions, (unsigned int)acquisitions.size(), earlier, of_block});
+    of_block = releases.size();
+}
+
+__attribute__((noinline)) static void acquire_at(BlockState& now, const void* word) {
+    if (releases.size() >= MAX_RELEASES || last_releases.get(Table::key_of(word, 0)) == 0) return;
+    for (unsigned int i = acquisitions.size(); i-- > now.acquisitions && i + 8 > acquisitions.size();) {
+        Acquisition& last = acquisitions[i];
+        if (last.word != word || last.thread != now.thread) continue;
+        if (last.releases == releases.size()) return;
+        if (last.time < now.barrier_time) break;
+        last.releases = releases.size();
+        return;
+    }
+    acquisitions.push_back(Acquisition{word, (unsigned int)releases.size(), now.thread, now.time});
+}
+
+static inline void synchronise(BlockState& now, const void* word, Kind kind) {
+    if (__builtin_expect(releases.size() != 0, 0) && kind != VOLATILE_WRITE) acquire_at(now, word);
+    if (__builtin_expect(now.fenced, 0) && kind != VOLATILE_READ && now.fence_time[now.thread] != 0) release_at(now, word);
+}
+
+static inline void settle_pending() {
+    BlockState& now = state();
+    if (__builtin_expect(now.pending, 0)) settle(now);
+}
+
+// All threads of the block that runs have arrived.
+static inline void on_block_barrier() {
+    if (!active) return;
+    BlockState& now = state();
+    now.barrier_time = ++now.time;
+}
+
+// These lanes have met; `all` are those that the warp has.
+__attribute__((noinline)) static void on_warp_barrier(unsigned int warp, unsigned int lanes, unsigned int all) {
+    if (!active) return;
+    BlockState& now = state();
+    ++now.time;
+    if ((lanes & all) == all) {
+        now.warp_time[warp] = now.time;
+        return;
+    }
+    auto& parts = now.parts[warp];
+    if (!(now.parts_valid >> warp & 1)) {
+        __builtin_memset(parts, 0, sizeof parts);
+        now.parts_valid |= 1u << warp;
+    }
+    unsigned int known[LANES] = {};
+    for (unsigned int rest = lanes; rest != 0; rest &= rest - 1) {
+        const unsigned int lane = __builtin_ctz(rest);
+        for (unsigned int i = 0; i < LANES; ++i)
+            if (parts[lane][i] > known[i]) known[i] = parts[lane][i];
+    }
+    for (unsigned int rest = lanes; rest != 0; rest &= rest - 1) known[__builtin_ctz(rest)] = now.time;
+    for (unsigned int rest = lanes; rest != 0; rest &= rest - 1)
+        __builtin_memcpy(parts[__builtin_ctz(rest)], known, sizeof known);
+}
+
+static inline void on_fence() {
+    if (!active) return;
+    Lock lock;
+    BlockState& now = state();
+    now.fenced = true;
+    now.fence_time[now.thread] = ++now.time;
+}
+
+// The block that runs has come to a barrier of the grid.
+static inline void on_grid_arrival() {
+    if (!active) return;
+    Lock lock;
+    BlockState& now = state();
+    grid_arrivals[now.block - base] = ++now.time;
+}
+
+// All blocks have.
+static inline void on_grid_barrier() {
+    if (!active) return;
+    Lock lock;
+    __builtin_memcpy(grid_times.data(), grid_arrivals.data(), blocks * sizeof(unsigned int));
+}
+
+static inline void on_thread(unsigned int thread) {
+    BlockState& now = state();
+    if (__builtin_expect(now.pending, 0)) settle(now);
+    now.thread = thread;
+}
+
+static void on_block(unsigned long long number) {
+    if (several_workers && own_state == nullptr) own_state = new BlockState();
+    BlockState& now = state();
+    if (__builtin_expect(now.pending, 0)) settle(now);
+    now.block = base + (unsigned int)number;
+    now.thread = 0;
+    now.time = 1;
+    now.barrier_time = 0;
+    now.parts_valid = 0;
+    __builtin_memset(now.warp_time, 0, sizeof now.warp_time);
+    if (now.fenced) __builtin_memset(now.fence_time, 0, sizeof now.fence_time);
+    now.fenced = false;
+    now.acquisitions = acquisitions.size();
+}
+
+// --- the launch -------------------------------------------------------------------------------------------------------
+
+// Memory that launches have used is kept for the next: what it holds is recognised as old.
+struct Kept {
+    Cell* cells;
+    size_t granules;
+    bool used;
+};
+static std::vector<Kept> kept;
+constexpr size_t MAX_KEPT_BYTES = (size_t)256 << 20;
+
+static Cell* cells_for(size_t granules, size_t& room) {
+    unsigned int best = ~0u;
+    for (unsigned int i = 0; i < kept.size(); ++i)
+        if (!kept[i].used && kept[i].granules >= granules &&
+            (best == ~0u || kept[i].granules < kept[best].granules))
+            best = i;
+    if (best != ~0u && kept[best].granules / 4 <= granules) {
+        kept[best].used = true;
+        room = kept[best].granules;
+        return kept[best].cells;
+    }
+    room = (granules + 63) & ~(size_t)63;
+    Cell* cells = (Cell*)mmap(nullptr, room * 4 * sizeof(Cell), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (cells == MAP_FAILED) return nullptr;
+    kept.push_back(Kept{cells, room, true});
+    return cells;
+}
+
+// Keeps accesses to a region from now to the end of the launch; not if there is no memory for it.
+static void watch(Shadow& shadow, size_t bytes, unsigned int shift, bool shared) {
+    const size_t granules = (bytes >> shift) + 1;
+    size_t room;
+    shadow.usual = cells_for(granules, room);
+    shadow.rare = shadow.usual == nullptr ? nullptr : shadow.usual + 2 * room;
+    shadow.granules = granules;
+    shadow.shift = shift;
+    shadow.shared = shared;
+}
+
+static void forget_kept(bool all) {
+    size_t bytes = 0;
+    unsigned int left = 0;
+    for (unsigned int i = 0; i < kept.size(); ++i) {
+        const Kept one = kept[i];
+        const size_t size = one.granules * 4 * sizeof(Cell);
+        if (all || bytes + size > MAX_KEPT_BYTES) {
+            munmap(one.cells, size);
+        } else {
+            bytes += size;
+            kept[left++] = Kept{one.cells, one.granules, false};
+        }
+    }
+    kept.resize(left);
+}
+
+// Before `watch`. Blocks of a cooperative launch have a thread of the operating system each: `workers`. Places are within
+// 2 GB of `library`.
+static void begin_launch(unsigned long long number_of_blocks, bool workers, const void* library) {
+    code_start = (const char*)library;
+    active = number_of_blocks < 0x7fffffffull;
+    if (base > 0xfffffff0u - (unsigned int)number_of_blocks) {
+        forget_kept(true);
+        base = 1;
+    }
+    blocks = (unsigned int)number_of_blocks;
+    several_workers = workers;
+    __atomic_clear(&Lock::taken, __ATOMIC_RELEASE);
+    reports = 0;
+    grid_times.clear();
+    grid_arrivals.clear();
+    if (workers)
+        for (unsigned int i = 0; i < blocks; ++i) {
+            grid_times.push_back(0);
+            grid_arrivals.push_back(0);
+        }
+}
+
+// Also after a launch that a trap has ended.
+static void end_launch() {
+    if (!several_workers && only_state.pending) settle(only_state);
+    base += blocks;
+    active = false;
+    only_state.pending = false;
+    releases.clear();
+    acquisitions.clear();
+    last_releases.entries.clear();
+    forget_kept(false);
+}
+
+}  // namespace races
+
+#define CUNUMPY_CPU_HOOK extern "C" __attribute__((visibility("hidden"), used))
+CUNUMPY_CPU_HOOK void cunumpy_check_block(unsigned long long number) {
+    if (races::active) races::on_block(number);
+}
+CUNUMPY_CPU_HOOK void cunumpy_check_thread(unsigned int number) {
+    if (races::active) races::on_thread(number);
+}
+CUNUMPY_CPU_HOOK void cunumpy_check_block_barrier() { races::on_block_barrier(); }
+CUNUMPY_CPU_HOOK void cunumpy_check_warp_barrier(unsigned int warp, unsigned int lanes, unsigned int all) {
+    races::on_warp_barrier(warp, lanes, all);
+}
+CUNUMPY_CPU_HOOK void cunumpy_check_fence() { races::on_fence(); }
+CUNUMPY_CPU_HOOK void cunumpy_check_grid_arrival() { races::on_grid_arrival(); }
+CUNUMPY_CPU_HOOK void cunumpy_check_grid_barrier() { races::on_grid_barrier(); }
+#undef CUNUMPY_CPU_HOOK
