@@ -204,7 +204,7 @@ struct Fibers {
 };
 static_assert(sizeof(Fibers) <= HEADER, "the data has its place before the stacks");
 
-static inline size_t stack_pointer() {
+CUNUMPY_CPU_PLAIN static inline size_t stack_pointer() {
 #if defined(__x86_64__) && !defined(_WIN32)
     size_t here;
     asm("movq %%rsp, %0" : "=r"(here));
@@ -219,9 +219,9 @@ static inline size_t stack_pointer() {
 }
 
 // In a fiber alone: its worker's data, and its own. (A look-up by the stack pointer is quicker than thread_local.)
-static inline Fibers& current_fibers() { return *(Fibers*)(stack_pointer() & ~(size_t)(REGION - 1)); }
-static inline Thread& current_thread() { return *current_fibers().current; }
-static inline unsigned int warp_number(const Fibers& fibers, const Warp& warp) { return (unsigned int)(&warp - fibers.warps); }
+CUNUMPY_CPU_PLAIN static inline Fibers& current_fibers() { return *(Fibers*)(stack_pointer() & ~(size_t)(REGION - 1)); }
+CUNUMPY_CPU_PLAIN static inline Thread& current_thread() { return *current_fibers().current; }
+CUNUMPY_CPU_PLAIN static inline unsigned int warp_number(const Fibers& fibers, const Warp& warp) { return (unsigned int)(&warp - fibers.warps); }
 
 // --- who runs next ----------------------------------------------------------------------------------------------------
 
@@ -253,12 +253,12 @@ struct Message {
 };
 
 #ifdef CUNUMPY_CPU_CHECK
-static inline void note_place(const char* file, unsigned int line) {
+CUNUMPY_CPU_PLAIN static inline void note_place(const char* file, unsigned int line) {
     if (trap_state->fibers) current_thread().place = Place{file, line};
 }
 
 // The lanes that a warp has, also those that have returned.
-static inline unsigned int lanes_begun(const Fibers& fibers, unsigned int warp) {
+CUNUMPY_CPU_PLAIN static inline unsigned int lanes_begun(const Fibers& fibers, unsigned int warp) {
     const unsigned int first = warp * WARP;
     if (first >= fibers.threads_begun) return 0;
     return fibers.threads_begun - first >= WARP ? ~0u : (1u << (fibers.threads_begun - first)) - 1u;
@@ -394,7 +394,7 @@ static void add_waiting(Message& message, Fibers& fibers) {
 #endif
 
 // Lets go on those lanes of a warp that wait in __activemask at the same place as the first of them.
-__attribute__((noinline)) static void release_parked(Warp& warp) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void release_parked(Warp& warp) {
     const unsigned int first = __builtin_ctz(warp.parked);
     unsigned int group = 0;
     for (unsigned int lane = first; lane < WARP; ++lane)
@@ -405,19 +405,19 @@ __attribute__((noinline)) static void release_parked(Warp& warp) {
     warp.ready |= group;
 }
 
-static inline unsigned int random_below(Fibers& fibers, unsigned int limit) {
+CUNUMPY_CPU_PLAIN static inline unsigned int random_below(Fibers& fibers, unsigned int limit) {
     fibers.random = fibers.random * 6364136223846793005ull + 1442695040888963407ull;
     return (unsigned int)((fibers.random >> 33) % limit);
 }
 
 // The highest of the bits that are set, or any of them, as the schedule says.
-static inline unsigned int scheduled_bit(Fibers& fibers, unsigned int bits) {
+CUNUMPY_CPU_PLAIN static inline unsigned int scheduled_bit(Fibers& fibers, unsigned int bits) {
     if (fibers.schedule == 1) return 31 - __builtin_clz(bits);
     for (unsigned int skip = random_below(fibers, (unsigned int)__builtin_popcount(bits)); skip > 0; --skip) bits &= bits - 1;
     return __builtin_ctz(bits);
 }
 
-__attribute__((noinline)) static Thread& find_scheduled(Fibers& fibers) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static Thread& find_scheduled(Fibers& fibers) {
     for (unsigned int left = fibers.ready_warps; left != 0; left &= left - 1) {
         const unsigned int w = __builtin_ctz(left);
         if (fibers.warps[w].ready == 0 && fibers.warps[w].parked != 0) release_parked(fibers.warps[w]);
@@ -428,7 +428,7 @@ __attribute__((noinline)) static Thread& find_scheduled(Fibers& fibers) {
     return fibers.threads[w * WARP + scheduled_bit(fibers, fibers.warps[w].ready)];
 }
 
-__attribute__((noinline)) static Thread& find_next(Fibers& fibers, const Warp& warp) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static Thread& find_next(Fibers& fibers, const Warp& warp) {
     if (fibers.schedule != 0) return find_scheduled(fibers);
     unsigned int w = warp_number(fibers, warp);
     if (warp.ready == 0) {
@@ -443,7 +443,7 @@ __attribute__((noinline)) static Thread& find_next(Fibers& fibers, const Warp& w
     return fibers.threads[w * WARP + __builtin_ctz(fibers.warps[w].ready)];
 }
 
-static inline void switch_to(Fibers& fibers, Thread& self, Thread& next) {
+CUNUMPY_CPU_PLAIN static inline void switch_to(Fibers& fibers, Thread& self, Thread& next) {
     fibers.current = &next;
 #ifdef CUNUMPY_CPU_CHECK
     CUNUMPY_CPU_TELL(thread, (unsigned int)(&next - fibers.threads));
@@ -451,21 +451,21 @@ static inline void switch_to(Fibers& fibers, Thread& self, Thread& next) {
     cunumpy_cpu_switch(&self.stack, next.stack);
 }
 
-__attribute__((noinline)) static void wait_for_others(Fibers& fibers, Thread& self) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void wait_for_others(Fibers& fibers, Thread& self) {
     Thread& next = find_next(fibers, *self.warp);
     if (&next != &self) switch_to(fibers, self, next);
 }
 
 // Hands over to the next thread; the caller is no longer marked as ready. Whoever calls this last in a function that is not
 // inlined has no stack frame of its own to be saved and read again. The inlined caller of that function calls resumed().
-static inline void wait(Fibers& fibers, Thread& self) {
+CUNUMPY_CPU_PLAIN static inline void wait(Fibers& fibers, Thread& self) {
     if (__builtin_expect(self.lane != WARP - 1 && (self.warp->ready >> (self.lane + 1) & 1) && fibers.schedule == 0, 1))
         return switch_to(fibers, self, (&self)[1]);
     wait_for_others(fibers, self);
 }
 
 // To be called where a thread may have been switched away from: threadIdx is one variable for all.
-static inline Thread& resumed() {
+CUNUMPY_CPU_PLAIN static inline Thread& resumed() {
     Thread& self = current_thread();
     threadIdx = self.index;
     asm volatile("" ::: "memory");
@@ -474,7 +474,7 @@ static inline Thread& resumed() {
 
 // --- barriers ---------------------------------------------------------------------------------------------------------
 
-__attribute__((noinline)) static void release_barrier(Fibers& fibers) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void release_barrier(Fibers& fibers) {
 #ifdef CUNUMPY_CPU_CHECK
     if (fibers.alive != fibers.threads_begun) fail_waiting(fibers, "a barrier that some threads do not reach");
     for (unsigned int i = 1; i < fibers.threads_begun; ++i)
@@ -497,7 +497,7 @@ __attribute__((noinline)) static void release_barrier(Fibers& fibers) {
 }
 
 template <BarrierKind kind>
-__attribute__((noinline)) static void arrive(bool predicate) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void arrive(bool predicate) {
     Fibers& fibers = current_fibers();
     Thread& self = *fibers.current;
     if (fibers.arrived == 0)
@@ -518,7 +518,7 @@ __attribute__((noinline)) static void arrive(bool predicate) {
 }
 
 template <BarrierKind kind>
-static inline unsigned int block_barrier(bool predicate) {
+CUNUMPY_CPU_PLAIN static inline unsigned int block_barrier(bool predicate) {
     arrive<kind>(predicate);
     resumed();
     return kind == PLAIN ? 0 : current_fibers().barrier_result;
@@ -527,7 +527,7 @@ static inline unsigned int block_barrier(bool predicate) {
 // --- warps ------------------------------------------------------------------------------------------------------------
 
 // Do all these lanes wait for each other with the same mask and operation?
-__attribute__((noinline)) static bool lanes_agree(const Warp& warp, unsigned int lanes, unsigned int mask,
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static bool lanes_agree(const Warp& warp, unsigned int lanes, unsigned int mask,
                                                   Operation operation) {
     if ((warp.waiting & lanes) != lanes) return false;
     bool same = true;
@@ -561,7 +561,7 @@ static void complete_as(Warp& warp, unsigned int lanes);
 #ifdef CUNUMPY_CPU_CHECK
 // A lane that waits now can't go on if its mask names lanes that have returned or never were, or lanes that wait for it
 // in another function.
-static void check_lanes(Fibers& fibers, const Warp& warp, unsigned int lane) {
+CUNUMPY_CPU_PLAIN static void check_lanes(Fibers& fibers, const Warp& warp, unsigned int lane) {
     const unsigned int mask = warp.mask[lane];
     if (mask & ~warp.alive) fail_waiting(fibers, "a mask names lanes that are not there");
     for (unsigned int rest = mask & warp.waiting; rest != 0; rest &= rest - 1) {
@@ -575,7 +575,7 @@ static void check_lanes(Fibers& fibers, const Warp& warp, unsigned int lane) {
 #endif
 
 template <Operation operation>
-__attribute__((noinline)) static void meet(unsigned int mask, word value, unsigned int source) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void meet(unsigned int mask, word value, unsigned int source) {
     Fibers& fibers = current_fibers();
     Thread& self = *fibers.current;
     Warp& warp = *self.warp;
@@ -604,13 +604,13 @@ __attribute__((noinline)) static void meet(unsigned int mask, word value, unsign
 }
 
 template <Operation operation>
-static inline word warp_operation(unsigned int mask, word value, unsigned int source) {
+CUNUMPY_CPU_PLAIN static inline word warp_operation(unsigned int mask, word value, unsigned int source) {
     meet<operation>(mask, value, source);
     Thread& self = resumed();
     return self.warp->result[self.lane];
 }
 
-__attribute__((noinline)) static void park(word place) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void park(word place) {
     Fibers& fibers = current_fibers();
     Thread& self = *fibers.current;
     Warp& warp = *self.warp;
@@ -623,7 +623,7 @@ __attribute__((noinline)) static void park(word place) {
 
 // The lanes that are at the same call now. All lanes of the warp that are not there run on first until they wait or
 // return, so that the whole branch comes together, as on a GPU. The line tells calls apart that the compiler has merged.
-__attribute__((noinline)) static unsigned int active_lanes(unsigned int line) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static unsigned int active_lanes(unsigned int line) {
     park((word)(size_t)__builtin_return_address(0) ^ (word)line << 48);
     Thread& self = resumed();
     return (unsigned int)self.warp->result[self.lane];
@@ -631,7 +631,7 @@ __attribute__((noinline)) static unsigned int active_lanes(unsigned int line) {
 
 // --- the end of a thread, and waiting without a barrier ---------------------------------------------------------------
 
-static void finish(Fibers& fibers, Thread& self) {
+CUNUMPY_CPU_PLAIN static void finish(Fibers& fibers, Thread& self) {
     Warp& warp = *self.warp;
     warp.alive &= ~(1u << self.lane);
     warp.ready &= ~(1u << self.lane);
@@ -650,7 +650,7 @@ static void finish(Fibers& fibers, Thread& self) {
 }
 
 // For loops that wait for what another thread of the block writes: lets others run.
-__attribute__((noinline)) static void yield() {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void yield() {
     if (!trap_state->fibers) return;
     Fibers& fibers = current_fibers();
     Thread& self = *fibers.current;
@@ -672,7 +672,7 @@ __attribute__((noinline)) static void yield() {
 
 // --- running a block --------------------------------------------------------------------------------------------------
 
-static void run_fiber() {
+CUNUMPY_CPU_PLAIN static void run_fiber() {
     Fibers& fibers = current_fibers();
     Thread& self = *fibers.current;
     for (;;) {
@@ -706,7 +706,7 @@ static Fibers* reserve_fibers() {
     return fibers;
 }
 
-static Fibers& worker_fibers(Block& block) {
+CUNUMPY_CPU_PLAIN static Fibers& worker_fibers(Block& block) {
     static thread_local void* own = nullptr;
     void** slot = block.fibers != nullptr ? block.fibers : &own;
     Fibers* fibers = (Fibers*)*slot;
@@ -718,7 +718,7 @@ static Fibers& worker_fibers(Block& block) {
     return *fibers;
 }
 
-__attribute__((noinline)) static void prepare_fibers(Fibers& fibers, unsigned int threads) {
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void prepare_fibers(Fibers& fibers, unsigned int threads) {
     char* stacks = (char*)&fibers + HEADER;
     for (; fibers.guards < threads; ++fibers.guards)  // where the system allows no more of them, they are left out
         system_mprotect(stacks + fibers.guards * STRIDE, GUARD, 0);
@@ -731,7 +731,7 @@ __attribute__((noinline)) static void prepare_fibers(Fibers& fibers, unsigned in
     if (fibers.threads_prepared < threads) fibers.threads_prepared = threads;
 }
 
-static void set_shape(Fibers& fibers, dim3 shape) {
+CUNUMPY_CPU_PLAIN static void set_shape(Fibers& fibers, dim3 shape) {
     unsigned int i = 0;
     for (unsigned int z = 0; z < shape.z; ++z)
         for (unsigned int y = 0; y < shape.y; ++y)
@@ -740,7 +740,7 @@ static void set_shape(Fibers& fibers, dim3 shape) {
 }
 
 // Runs body(argument) once for each thread of a block of 1 to 1024 threads. Within run_guarded.
-static inline void run_block_fibers(void (*body)(void*), void* argument, Block& block) {
+CUNUMPY_CPU_PLAIN static inline void run_block_fibers(void (*body)(void*), void* argument, Block& block) {
     const dim3 shape = block.shape;
     const unsigned int threads = shape.x * shape.y * shape.z;
     Fibers& fibers = worker_fibers(block);

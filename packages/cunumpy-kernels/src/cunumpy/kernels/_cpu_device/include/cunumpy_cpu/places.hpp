@@ -13,6 +13,13 @@ struct Place {
 
 }  // namespace cunumpy_cpu
 
+// A function of our own at whose accesses nobody looks. Those are never inlined into others.
+#ifdef CUNUMPY_CPU_CHECK
+#define CUNUMPY_CPU_PLAIN __attribute__((no_sanitize("thread")))
+#else
+#define CUNUMPY_CPU_PLAIN
+#endif
+
 // The last parameters of a function that notes its place, and what it passes on to another one.
 #ifdef CUNUMPY_CPU_CHECK
 #define CUNUMPY_CPU_PLACE const char *cunumpy_cpu_file = __builtin_FILE(), unsigned int cunumpy_cpu_line = __builtin_LINE()

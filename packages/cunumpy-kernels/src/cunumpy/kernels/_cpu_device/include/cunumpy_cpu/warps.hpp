@@ -10,7 +10,7 @@ namespace cunumpy_cpu {
 
 enum Reduction : unsigned char { ADD_32, MIN_S32, MAX_S32, MIN_U32, MAX_U32, AND_32, OR_32, XOR_32 };
 
-static inline unsigned int reduce_pair(unsigned int reduction, unsigned int a, unsigned int b) {
+CUNUMPY_CPU_PLAIN static inline unsigned int reduce_pair(unsigned int reduction, unsigned int a, unsigned int b) {
     switch (reduction) {
         case ADD_32: return a + b;
         case MIN_S32: return (int)a < (int)b ? a : b;
@@ -23,13 +23,13 @@ static inline unsigned int reduce_pair(unsigned int reduction, unsigned int a, u
     }
 }
 
-static inline unsigned int lanes_true(const Warp& warp, unsigned int lanes) {
+CUNUMPY_CPU_PLAIN static inline unsigned int lanes_true(const Warp& warp, unsigned int lanes) {
     unsigned int found = 0;
     for (unsigned int i = 0; i < WARP; ++i) found |= (unsigned int)(warp.value[i] != 0) << i;
     return found & lanes;
 }
 
-static inline void give_all(Warp& warp, unsigned int lanes, word result) {
+CUNUMPY_CPU_PLAIN static inline void give_all(Warp& warp, unsigned int lanes, word result) {
     for (; lanes != 0; lanes &= lanes - 1) warp.result[__builtin_ctz(lanes)] = result;
 }
 
@@ -47,7 +47,7 @@ static inline void give_all(Warp& warp, unsigned int lanes, word result) {
 #endif
 
 template <Operation operation>
-static void complete_as(Warp& warp, unsigned int lanes) {
+CUNUMPY_CPU_PLAIN static void complete_as(Warp& warp, unsigned int lanes) {
     if (operation == SHUFFLE) {
         if (lanes == ~0u) {
             for (unsigned int i = 0; i < WARP; ++i) warp.result[i] = warp.value[warp.source[i]];
@@ -93,7 +93,7 @@ static void complete_as(Warp& warp, unsigned int lanes) {
     }
 }
 
-static void complete(Warp& warp, unsigned int lanes, Operation operation) {
+CUNUMPY_CPU_PLAIN static void complete(Warp& warp, unsigned int lanes, Operation operation) {
     switch (operation) {
         case SHUFFLE: return complete_as<SHUFFLE>(warp, lanes);
         case BALLOT: return complete_as<BALLOT>(warp, lanes);
@@ -126,7 +126,7 @@ enum ShuffleKind { INDEX, UP, DOWN, XOR };
 
 // The four shuffles; `argument` is the lane, the distance or the mask. Only its last five bits count.
 template <ShuffleKind kind, class T>
-static inline T shuffle(unsigned int mask, T value, unsigned int argument, int width) {
+CUNUMPY_CPU_PLAIN static inline T shuffle(unsigned int mask, T value, unsigned int argument, int width) {
     const unsigned int lane = current_thread().lane, segment = (WARP - (unsigned int)width) & 31u;
     const unsigned int first = lane & segment, last = first | (31u & ~segment);
     argument &= 31u;
