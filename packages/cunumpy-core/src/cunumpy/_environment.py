@@ -131,6 +131,14 @@ VARIABLES: dict[str, Variable] = {
             folder=True,
         ),
         Variable(
+            "CUNUMPY_CPU_CHECK",
+            "cunumpy-kernels",
+            "whether CUDA kernels that run on the CPU are checked: every access to memory, races, barriers",
+            "at each launch on the CPU",
+            default=None,
+            default_text="on in `cunumpy.kernel_testing` and in debug mode, else off",
+        ),
+        Variable(
             "MAYBEMPI",
             "cunumpy-core",
             "whether this process counts as part of an MPI run, whatever the launcher's variables say",

@@ -18,6 +18,7 @@ from cunumpy.arguments._protocol import expand
 from cunumpy.errors import ArgumentTypeError, BackendUnavailableError, MissingCompilerError
 from cunumpy.kernels._cpu_device import launch as cpu
 from cunumpy.kernels._cpu_device.build import Library, cache_folder, program_of
+from cunumpy.kernels._cpu_device.checking import Argument, array_arguments
 from cunumpy.kernels._cpu_device.compiler import Compiler, find_compiler, named_compiler
 from cunumpy.kernels._cpu_device.source import MAX_SHARED_BYTES
 from cunumpy.kernels._cuda_kernel import CudaKernel
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 
     from cunumpy.cuda import CudaParameter
 
-_Key = tuple[Compiler, tuple[str, ...], bool, bool, str]
+_Key = tuple[Compiler, tuple[str, ...], bool, bool, bool, str]
 
 _libraries: weakref.WeakKeyDictionary[CudaKernel, dict[_Key, Library]] = weakref.WeakKeyDictionary()
-"""What was compiled of each kernel, by compiler, options, size of grids, checks and the headers' contents."""
+"""What was compiled of each kernel, by compiler, options, size of grids, debug mode, checks and the headers' contents."""
 
 
 class Emulation(NamedTuple):
@@ -77,12 +78,14 @@ class Emulation(NamedTuple):
         if kernel.signature is None:
             values = expand(args, kernel._owner)
             packed = _packed_as_cupy_does(values, self._library(kernel, False).sizes, kernel._owner)
+            arguments = unnamed_arguments(values)
         else:
             values = expand(args, kernel._owner, host=True)
             if len(values) != len(kernel.signature):
                 kernel._refuse_count(args, values)
             values = [_on_host(value, one) for value, one in zip(values, kernel.signature, strict=True)]
             packed = cpu.cpu_kernel(kernel).pack(tuple(values))
+            arguments = array_arguments(kernel.signature, values)
         if 0 in blocks:
             return
         cpu.launch(
@@ -93,6 +96,7 @@ class Emulation(NamedTuple):
             shared,
             kernel._owner,
             cooperative=kernel.cooperative,
+            arguments=tuple(arguments),
         )
         if kernel.check_finite:
             text = f"{kernel._owner} (grid {blocks}, block {threads})"
@@ -108,6 +112,7 @@ class Emulation(NamedTuple):
             axis < 1
             and kernel._plain_block
             and not kernel.cooperative
+            and not cpu.checks_launches(kernel.debug is not False)
             and not self.strict
             and not kernel.check_finite
             and kernel.signature is not None
@@ -133,7 +138,8 @@ class Emulation(NamedTuple):
 
     def _key(self, kernel: CudaKernel, wide: bool) -> _Key:
         compiler = self.compiler or find_compiler()
-        return compiler, self.options, wide, kernel.debug is not False, kernel._headers.digest()
+        debug = kernel.debug is not False
+        return compiler, self.options, wide, debug, cpu.checks_launches(debug), kernel._headers.digest()
 
     def _library(self, kernel: CudaKernel, wide: bool) -> Library:
         key = self._key(kernel, wide)
@@ -143,7 +149,9 @@ class Emulation(NamedTuple):
                 known = _libraries.setdefault(kernel, {})
                 found = known.get(key)
                 if found is None:
-                    program = program_of(kernel, wide=wide, debug=key[3])._replace(host_options=self.options)
+                    program = program_of(kernel, wide=wide, debug=key[3], check=key[4])._replace(
+                        host_options=self.options
+                    )
                     found = known[key] = Library(program, kernel.signature, compiler=key[0])
         return found
 
@@ -191,6 +199,13 @@ def _on_host(value: Any, parameter: CudaParameter) -> Any:
             return value  # whoever packs it says what is missing
         found[field.name] = _on_host(member, field)
     return found
+
+
+def unnamed_arguments(values: Sequence[Any]) -> Iterator[tuple[int, Argument]]:
+    """Yield the arrays of the stand-in among arguments of which nothing is declared, with their numbers."""
+    for number, value in enumerate(values):
+        if is_fake_array(value):
+            yield number, Argument(f"argument {number}", host_buffer(value), const=False)
 
 
 def _packed_as_cupy_does(values: Sequence[Any], sizes: tuple[int, ...], owner: str) -> list[Any]:

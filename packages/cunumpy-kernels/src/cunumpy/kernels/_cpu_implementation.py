@@ -50,9 +50,10 @@ class CpuImplementation:
 
     def build(self) -> None:
         """Compile, unless that was done."""
-        from cunumpy.kernels._cpu_device.launch import cpu_kernel
+        from cunumpy.kernels._cpu_device.launch import checks_launches, cpu_kernel
 
-        cpu_kernel(self.kernel).library(debug=self.kernel.debug_active())
+        debug = self.kernel.debug_active()
+        cpu_kernel(self.kernel).library(debug=debug, check=checks_launches(debug))
 
     def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """Return all arguments by position."""

@@ -27,11 +27,13 @@ from cunumpy.kernels._cpu_device.analysis import (
     analyse,
     own_text,
 )
+from cunumpy.kernels._cpu_device.checking import Checks, checks_object, constant_variables, library_memory
 from cunumpy.kernels._cpu_device.compiler import (
     INCLUDE_DIR,
     PREDEFINED,
     Compiler,
     as_directives,
+    checking_flags,
     find_compiler,
     kernel_flags,
     optimisation_flags,
@@ -76,6 +78,8 @@ class Program(NamedTuple):
         With checks of bounds, and with the indices that each thread has on a GPU.
     host_options : tuple of str
         More options, of the C++ compiler; they come last.
+    check : bool
+        With all accesses to memory checked; see `checking`.
     """
 
     source: str
@@ -89,6 +93,7 @@ class Program(NamedTuple):
     wide: bool = False
     debug: bool = False
     host_options: tuple[str, ...] = ()
+    check: bool = False
 
     @property
     def built(self) -> tuple[str, ...]:
@@ -107,8 +112,8 @@ class Program(NamedTuple):
     def key(self, compiler: Compiler) -> str:
         """Return the key of the build: a hash over everything that it depends on."""
         parts = [
-            *(self.source, self.filename, self.built, self.flags(), self.headers, self.wide, self.debug),
-            *(_own_digest(), compiler.identity, optimisation_flags(compiler), cpu_features()),
+            *(self.source, self.filename, self.built, self.flags(), self.headers, self.wide, self.debug, self.check),
+            *(_own_digest(), compiler.identity, optimisation_flags(compiler), checking_flags(compiler), cpu_features()),
         ]
         return f"cpu-{_plain_name(self.built[0])}-{build_hash(parts)}"
 
@@ -160,7 +165,7 @@ class Library:
         compiler, cache = compiler or find_compiler(), build_cache()
         key = program.key(compiler)
         folder = cache.get(key, lambda staging: _build(program, compiler, staging))
-        kernels, self.variables = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
+        kernels, self.variables, memory = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
         number = program.built.index(program.expression)
         self.mode, self.reason = kernels[number]
         library = None if opened is None else opened.get(program.wide)
@@ -179,6 +184,7 @@ class Library:
             if opened is not None:
                 opened[program.wide] = library
         self._library = library
+        self.checks = Checks(library, folder / _LIBRARY, memory, program.filename) if program.check else None
         which = number or ""
         parameters_of = self._library[f"cunumpy_cpu_parameters{which}"]
         sizes = (ctypes.c_uint * 4096)()
@@ -200,7 +206,10 @@ class Library:
         """Return address and bytes of one of `variables`."""
         find, size = self._library[f"cunumpy_cpu_global_{name}"], ctypes.c_ulonglong()
         find.restype = ctypes.c_void_p
-        return find(ctypes.byref(size)), size.value
+        address: int = find(ctypes.byref(size))
+        if self.checks is not None:
+            self.checks.variable_is_known(address, size.value)
+        return address, size.value
 
 
 def _opened(path: Path, *, own: bool) -> ctypes.CDLL:
@@ -216,7 +225,7 @@ def _opened(path: Path, *, own: bool) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
-def program_of(kernel: CudaKernel, *, wide: bool, debug: bool) -> Program:
+def program_of(kernel: CudaKernel, *, wide: bool, debug: bool, check: bool = False) -> Program:
     """Return what the library of a kernel is built from, with the headers as they are now."""
     return Program(
         kernel.source,
@@ -228,6 +237,7 @@ def program_of(kernel: CudaKernel, *, wide: bool, debug: bool) -> Program:
         kernel._owner,
         wide=wide,
         debug=debug,
+        check=check,
     )
 
 
@@ -245,8 +255,10 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
     variables = global_variables(preprocessed) if program.kernels else []
     analyses = [analysis for _, analysis in kernels]
     for analysis in analyses:
-        if (program.wide or program.debug) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
+        if (program.wide or program.debug or program.check) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
             analysis.mode = LOOPS
+        if program.check and analysis.mode == SPLIT_LOOPS:
+            analysis.mode = FIBERS
     try:
         local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
     except CompileError:
@@ -268,7 +280,7 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
             analysis.mode = FIBERS
         split = []
         local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
-    if local > MAX_LOCAL_BYTES and not split:
+    if local > MAX_LOCAL_BYTES and not split and not program.check:  # where functions are not inlined, and add up
         raise KernelError(
             f"{program.owner}: a thread has {local} bytes of local arrays and variables, more than the "
             f"{MAX_LOCAL_BYTES} that a GPU gives it; put the arrays into global memory."
@@ -276,7 +288,8 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
     if local > USUAL_LOCAL_BYTES and any(analysis.mode == FIBERS for analysis in analyses):
         flags = [*flags, "-DCUNUMPY_CPU_STACK_SHIFT=20"]
         _compile(program, compiler, (flags, aligned), kernels, variables, folder)
-    notes = [[[analysis.mode, analysis.reason] for analysis in analyses], variables]
+    memory = library_memory(folder / _LIBRARY, constant_variables(preprocessed)) if program.check else []
+    notes = [[[analysis.mode, analysis.reason] for analysis in analyses], variables, memory]
     (folder / _NOTES).write_text(json.dumps(notes), encoding="utf-8")
 
 
@@ -314,13 +327,19 @@ def _compile(
 ) -> int:
     """Compile, and return the bytes that it has on the stack."""
     given, aligned = flags_and_aligned
-    flags, directives = as_directives([*given, *optimisation_flags(compiler), *program.host_options])
-    unit = translation_unit(program.source, program.filename, kernels, directives, variables)
+    fast = checking_flags(compiler) if program.check else optimisation_flags(compiler)
+    flags, directives = as_directives([*given, *fast, *program.host_options])
+    unit = translation_unit(program.source, program.filename, kernels, directives, variables, check=program.check)
     (folder / _UNIT).write_text(unit, encoding="utf-8")
     ours = ["-DCUNUMPY_CPU_ALIGNAS"] if aligned else []
     wide = ["-DCUNUMPY_CPU_WIDE"] if program.wide else []
-    arguments = [*flags, *ours, *wide, "-shared", _UNIT, "-o", _LIBRARY]
-    run_compiler(compiler, [*arguments, "-fstack-usage"], None, program.owner, folder)
+    arguments = [*flags, *ours, *wide, "-fstack-usage", _UNIT]
+    if program.check:  # the second object has what the first one calls, and is not instrumented
+        run_compiler(compiler, [*arguments, "-c", "-o", "kernel.o"], None, program.owner, folder)
+        checks = str(checks_object(compiler, build_cache()))
+        run_compiler(compiler, ["-shared", "kernel.o", checks, "-o", _LIBRARY], None, program.owner, folder)
+    else:
+        run_compiler(compiler, [*arguments, "-shared", "-o", _LIBRARY], None, program.owner, folder)
     return _local_memory(folder)
 
 
@@ -379,7 +398,7 @@ def build_cache() -> BuildCache:
 def _register(folder: Path) -> None:
     """Let ``python -m cunumpy cache`` list and clear it."""
     hexadecimal = "[0-9a-f]" * 20
-    patterns = (f"cpu-*-{hexadecimal}/*", f"launcher-{hexadecimal}/*")
+    patterns = (f"cpu-*-{hexadecimal}/*", f"launcher-{hexadecimal}/*", f"checks-{hexadecimal}/*")
     _caches.remember("CPU device", folder, "CUDA kernels compiled for the CPU", patterns)
 
 

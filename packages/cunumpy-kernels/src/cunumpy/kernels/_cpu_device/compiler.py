@@ -199,6 +199,27 @@ def optimisation_flags(compiler: Compiler) -> list[str]:
     return [*flags, "-fwhole-program", "-fno-extern-tls-init", "--param", "logical-op-non-short-circuit=0"]
 
 
+def checking_flags(compiler: Compiler) -> list[str]:
+    """Return the flags by which a kernel calls us at each access to memory; see ``check.cpp``."""
+    flags = [
+        "-O1",
+        "-g1",
+        "-march=native",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-w",
+    ]
+    flags += ["-fno-omit-frame-pointer", "-fsanitize=thread,null,alignment", "-DCUNUMPY_CPU_CHECK"]
+    if compiler.is_clang:
+        volatile = ["-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-func-entry-exit=0"]
+        return [*flags, "-fsanitize=array-bounds", *volatile]
+    volatile = ["--param", "tsan-distinguish-volatile=1", "--param", "tsan-instrument-func-entry-exit=0"]
+    # Variables with an initialiser are told from those without, which nobody has written.
+    return [*flags, "-fsanitize=bounds-strict", *volatile, "-fno-extern-tls-init", "-fno-zero-initialized-in-bss"]
+
+
 PREDEFINED = (
     "-D__CUDACC__=1",
     "-D__CUDACC_RTC__=1",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from cunumpy import _environment
 from cunumpy.arguments._packing import packer
 from cunumpy.arguments._protocol import LEAF_TYPES, expand
 from cunumpy.cuda import get_cuda_debug
@@ -14,6 +17,7 @@ from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
 from cunumpy.kernels._builds import HeaderHash
 from cunumpy.kernels._cpu_device.analysis import GRID_STRIDE, MERGED_LOOPS
 from cunumpy.kernels._cpu_device.build import Library, Program, program_of
+from cunumpy.kernels._cpu_device.checking import FAULT, Argument, Arguments, Checks, array_arguments
 from cunumpy.kernels._cpu_device.source import MAX_SHARED_BYTES
 
 if TYPE_CHECKING:
@@ -54,32 +58,36 @@ class CpuKernel:
         self.checks = [
             packer(one, f"{kernel._owner}: argument {one.name!r}", host=True).argument for one in kernel.signature
         ]
-        self._libraries: dict[tuple[bool, bool], Library] = {}
+        self._libraries: dict[tuple[bool, bool, bool], Library] = {}
         self._lock = new_lock()
         self.quick: Any = None
         """Launches of usual size with arguments that leave no question, once compiled; see `launcher.Function`."""
 
+    def values(self, args: tuple[Any, ...]) -> Sequence[Any]:
+        """Return a value for each parameter."""
+        if LEAF_TYPES.issuperset(map(type, args)):
+            return args
+        return expand(args, self.kernel._owner, host=True)
+
     def pack(self, args: tuple[Any, ...]) -> list[Any]:
         """Return the checked arguments: addresses for pointers, else NumPy scalars and arrays of one element."""
-        values: Sequence[Any] = args
-        if not LEAF_TYPES.issuperset(map(type, args)):
-            values = expand(args, self.kernel._owner, host=True)
+        values = self.values(args)
         if len(values) != len(self.checks):
             self.kernel._refuse_count(args, values)
         return [check(value, None) for check, value in zip(self.checks, values, strict=True)]
 
-    def library(self, *, wide: bool = False, debug: bool = False) -> Library:
-        """Return what is compiled, for usual or very large grids, and with checks of bounds or without."""
-        key = (wide, debug)
+    def library(self, *, wide: bool = False, debug: bool = False, check: bool = False) -> Library:
+        """Return what is compiled, for usual or very large grids, with checks of bounds, of all accesses, or without."""
+        key = (wide, debug, check)
         found = self._libraries.get(key)
         if found is None:
             with self._lock:
                 found = self._libraries.get(key)
                 if found is None:
                     found = self._libraries[key] = Library(
-                        program_of(self.kernel, wide=wide, debug=debug), self.kernel.signature
+                        program_of(self.kernel, wide=wide, debug=debug, check=check), self.kernel.signature
                     )
-                    if not (wide or debug or self.kernel.cooperative) and self.kernel._plain_block:
+                    if not (wide or debug or check or self.kernel.cooperative) and self.kernel._plain_block:
                         self.quick = found.function.call
         return found
 
@@ -96,17 +104,22 @@ class CpuKernel:
             self._libraries = {}
             self.quick = None
 
-    def launch(self, grid: tuple[int, ...], block: tuple[int, ...], packed: list[Any], shared_mem: int) -> None:
+    def launch(self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...], shared_mem: int) -> None:
         """Run the kernel, and return when it has ended."""
+        packed = self.pack(args)
+        if 0 in grid:
+            return
         debug = self.kernel.debug_active()
+        check = checks_launches(debug)
         launch(
-            lambda wide: self.library(wide=wide, debug=debug),
+            lambda wide: self.library(wide=wide, debug=debug, check=check),
             grid,
             block,
             packed,
             shared_mem,
             self.kernel._owner,
             cooperative=self.kernel.cooperative,
+            arguments=tuple(array_arguments(self.kernel.signature or (), self.values(args))) if check else (),
         )
 
     def fail(self, trap: str, grid: tuple[int, ...], block: tuple[int, ...]) -> NoReturn:
@@ -123,13 +136,56 @@ def launch(
     owner: str,
     *,
     cooperative: bool = False,
+    arguments: Sequence[tuple[int, Argument]] = (),
 ) -> None:
-    """Check what every CUDA device limits, and run a kernel; see `launcher.Function`."""
+    """Check what every CUDA device limits, and run a kernel; see `launcher.Function`.
+
+    For a checked library `arguments` are the arrays, with the numbers of the parameters.
+    """
     check_cooperative(cooperative, grid, owner)
-    function = library_of(library_for, grid, block, shared_mem, owner).function
-    trap = function.launch(packed, grid, block, shared_mem, cooperative)
+    library = library_of(library_for, grid, block, shared_mem, owner)
+    if library.checks is not None:
+        trap = _run_checked(library, library.checks, grid, block, packed, shared_mem, cooperative, arguments)
+    else:
+        trap = library.function.launch(packed, grid, block, shared_mem, cooperative)
     if trap is not None:
         _fail(owner, trap, grid, block)
+
+
+def checks_launches(by_default: bool) -> bool:
+    """Tell whether launches are checked: what ``CUNUMPY_CPU_CHECK`` says, else the default of the caller."""
+    setting = _environment.read("CUNUMPY_CPU_CHECK")
+    # Elsewhere the dynamic linker does not say where shared memory is.
+    return sys.platform == "linux" and (by_default if setting is None else setting is True)
+
+
+def _run_checked(
+    library: Library,
+    checks: Checks,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    packed: list[Any],
+    shared_mem: int,
+    cooperative: bool,
+    arguments: Sequence[tuple[int, Argument]],
+) -> str | None:
+    """Run a kernel on copies of its arrays; return what was found, and what ended the launch."""
+    copies = Arguments([argument for _, argument in arguments])
+    packed = copies.repacked(packed, {number for number, _ in arguments})
+    blocks = math.prod(grid)
+    with checks.lock:  # what looks at accesses is one for each library
+        checks.begin(copies, blocks, blocks if cooperative else 1, shared_mem)
+        try:
+            trap: str | None = library.function.launch(packed, grid, block, shared_mem, cooperative, 0, True)
+        finally:
+            faults = checks.end(grid, block)
+            copies.write_back()
+    if not faults:
+        return trap
+    texts = [str(fault) for fault in faults]
+    if trap is not None and trap != FAULT:
+        texts.append(trap)
+    return texts[0] if len(texts) == 1 else "".join(f"\n  {text}" for text in texts) + "\n "
 
 
 def check_cooperative(cooperative: bool, grid: tuple[int, ...], owner: str) -> None:
@@ -308,6 +364,7 @@ def run_on_cpu(
         and block is None
         and cpu.quick is not None
         and not (get_cuda_debug() if kernel._debug is None else kernel._debug)
+        and "CUNUMPY_CPU_CHECK" not in os.environ
         and not kernel._check_finite
         and type(shared_mem) is int
         and 0 <= shared_mem <= MAX_SHARED_BYTES
@@ -323,9 +380,8 @@ def run_on_cpu(
     blocks, threads = kernel.launch_shape(n_threads, grid=grid, block=block, args=args)
     if type(shared_mem) is not int or shared_mem < 0:
         shared_mem = kernel._shared(shared_mem)
-    packed = cpu.pack(args)
+    cpu.launch(blocks, threads, args, shared_mem)
     if 0 in blocks:
         return
-    cpu.launch(blocks, threads, packed, shared_mem)
     if kernel._check_finite:
         kernel._check_host_arrays(args, f"{kernel._owner} (grid {blocks}, block {threads})")

@@ -61,6 +61,7 @@ class Function:
         shared_mem: int,
         cooperative: bool = False,
         schedule: int = 0,
+        alone: bool = False,
     ) -> str | None:
         """Run all blocks, one after another; return the text of the trap that ended the launch, if one did.
 
@@ -76,6 +77,8 @@ class Function:
         schedule : int, default: 0
             The order of blocks and threads: 0 for the usual one, 1 for backwards, else the seed of a random one, from
             2 to 2**32 - 1.
+        alone : bool, default: False
+            On this thread of the system alone; here that is always so.
         """
         if cooperative and math.prod(grid) > 1:
             return (

@@ -39,6 +39,8 @@ def translation_unit(
     kernels: Sequence[tuple[str, Analysis]],
     directives: Sequence[str] = (),
     variables: Sequence[str] = (),
+    *,
+    check: bool = False,
 ) -> str:
     """Return the C++ source of a library of kernels.
 
@@ -54,6 +56,8 @@ def translation_unit(
         Of the preprocessor, before the source.
     variables : sequence of str
         Global variables whose addresses can be asked for.
+    check : bool, default: False
+        Run one thread after another where they don't wait for each other.
 
     Returns
     -------
@@ -87,7 +91,8 @@ def translation_unit(
                 generated[analysis.edges.text] = None
                 functions += f", &{analysis.edges.find}{arguments}, &{analysis.edges.between}{arguments}"
         which = number or ""
-        entries.append(f"typedef cunumpy_cpu::{_RUNNERS[analysis.mode]}<{functions}> cunumpy_cpu_runner{which};")
+        runner = "CheckedLoops" if check and analysis.mode == LOOPS else _RUNNERS[analysis.mode]
+        entries.append(f"typedef cunumpy_cpu::{runner}<{functions}> cunumpy_cpu_runner{which};")
         entries.append(f"CUNUMPY_CPU_ENTRY({which})")
     entries += [f"CUNUMPY_CPU_GLOBAL({name})" for name in variables]
     return "\n".join([*parts, *generated, *entries, ""])

@@ -209,7 +209,7 @@ struct Function {
 
 // Runs a launch. Returns None, the text of a trap, or nullptr with an exception set.
 PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* grid, const unsigned int* block,
-                        u64 shared, bool cooperative = false, unsigned int schedule = 0) {
+                        u64 shared, bool cooperative = false, unsigned int schedule = 0, bool alone = false) {
     Job job;
     GridBarrier barrier = {};
     job.run = self->run;
@@ -225,7 +225,7 @@ PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* gr
     const double threads = (double)job.total * block[0] * block[1] * block[2];
     const bool small = self->cost == 0 ? threads < 2048 : self->cost * threads < WORTH_WAKING;
     int workers = 1;
-    if (!small && job.total > 1 && schedule == 0) {  // one worker alone has the blocks in order
+    if (!small && job.total > 1 && schedule == 0 && !alone) {  // one worker alone has the blocks in order
         workers = worker_count();
         if (workers < 0) return nullptr;
         if ((u64)workers > job.total) workers = (int)job.total;
@@ -271,17 +271,17 @@ bool sizes_of(PyObject* value, unsigned int* sizes) {
     return true;
 }
 
-// launch(packed, grid, block, shared, cooperative=False, schedule=0): integers are addresses, everything else gives its bytes.
+// launch(packed, grid, block, shared, cooperative=False, schedule=0, alone=False): integers are addresses, everything else gives its bytes.
 PyObject* function_launch(PyObject* object, PyObject* const* args, Py_ssize_t count) {
     Function* self = (Function*)object;
     unsigned int grid[3], block[3];
-    if (count < 4 || count > 6 || !PyList_Check(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "launch(packed, grid, block, shared_mem, cooperative=False, schedule=0)");
+    if (count < 4 || count > 7 || !PyList_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "launch(packed, grid, block, shared_mem, cooperative=False, schedule=0, alone=False)");
         return nullptr;
     }
     if (!sizes_of(args[1], grid) || !sizes_of(args[2], block)) return nullptr;
     const u64 shared = PyLong_AsUnsignedLongLong(args[3]);
-    const unsigned long schedule = count == 6 ? PyLong_AsUnsignedLong(args[5]) : 0;
+    const unsigned long schedule = count >= 6 ? PyLong_AsUnsignedLong(args[5]) : 0;
     if (PyErr_Occurred()) return nullptr;
     const std::vector<Parameter>& parameters = *self->parameters;
     if ((size_t)PyList_GET_SIZE(args[0]) != parameters.size()) {
@@ -317,7 +317,7 @@ PyObject* function_launch(PyObject* object, PyObject* const* args, Py_ssize_t co
         }
     }
     return launch_blocks(self, arguments.data(), grid, block, shared, count >= 5 && PyObject_IsTrue(args[4]),
-                         (unsigned int)schedule);
+                         (unsigned int)schedule, count == 7 && PyObject_IsTrue(args[6]));
 }
 
 // ---- the fast path: arguments that leave no question ----------------------------------------------------------------

@@ -1,367 +1,482 @@
-// The callbacks of the compiler's instrumentation, in a unit of their own that is not instrumented itself: gcc and clang
-// call them before each load and store (-fsanitize=thread), at indices of arrays whose size they know (bounds), at pointers
-// (null, alignment), and in each basic block (-fsanitize-coverage=trace-pc). No library of theirs is linked.
-#include "check.hpp"
-
-#include <stddef.h>
+// What checked builds call at each access to memory: is it within what the kernel was given, and may it be there?
+//
+// The kernel's unit is compiled with -fsanitize=thread and others, which make the compiler call __tsan_read4(address) and
+// the like; these functions are here, and nobody else finds their names. This unit is compiled plainly, once for each
+// compiler, and linked into each checked library. checking.py describes the memory, and writes the reports.
+//
+// Needs ELF and the dynamic linker of glibc or musl, which tells where the shared memory of a kernel is: thread-local
+// variables of its library.
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-extern "C" CUNUMPY_CPU_HIDDEN const char __ehdr_start;  // where the library begins in memory, by the linker
+#include "races.hpp"
 
-namespace {
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define HIDDEN extern "C" __attribute__((visibility("hidden")))
 
-typedef cunumpy_cpu_region Region;
-typedef cunumpy_cpu_fault Fault;
+// In the kernel's unit: leaves the launch.
+extern "C" [[noreturn]] __attribute__((visibility("hidden"))) void cunumpy_cpu_check_fail(const char* message);
+
+namespace cunumpy_cpu_checks {
+
+using races::ATOMIC;
+using races::READ;
+using races::VOLATILE_READ;
+using races::VOLATILE_WRITE;
+using races::WRITE;
 typedef unsigned long long u64;
 
-cunumpy_cpu_check* check = nullptr;  // of the launch; one at a time
-u64 steps = 0;
-double last_second = 0;
+enum FaultKind : u64 { NOTHING, OUT_OF_BOUNDS, READ_ONLY, NULL_ADDRESS, MISALIGNED, UNWRITTEN, INDEX, RACE };
+enum Memory : unsigned int { ARGUMENT, VARIABLE, SHARED };
 
-constexpr unsigned int READ = 0, WRITE = 1, ATOMIC = 2;
+// Memory that a kernel may use, as checking.py describes it.
+struct Given {
+    u64 begin, bytes;    // an address; of variables in the library, of shared memory in its thread-local storage
+    u64 room;            // how far the memory goes that is for this alone, of which the kernel may use `bytes`
+    const char* owned;   // of each byte whether it belongs to somebody; null: all do
+    unsigned int memory;
+    unsigned int shift;  // log2 of the bytes of what races are looked for in
+    unsigned int read_only, unwritten;
+};
 
-double now() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
+struct Region {
+    const char* begin;
+    size_t bytes, room;
+    const char* owned;
+    char* written;  // of each byte whether somebody has written it; null where that is of no interest
+    Memory memory;
+    bool read_only;
+    unsigned int number;  // as given
+    races::Shadow shadow;
+};
 
-// The last region that begins at an address or before; -1 if there is none.
-long find(const Region* regions, unsigned int count, const char* at) {
-    long first = 0, last = (long)count;
-    while (first < last) {
-        const long middle = (first + last) / 2;
-        if (regions[middle].start <= at)
-            first = middle + 1;
-        else
-            last = middle;
+struct Part {
+    u64 kind, block, thread, place;  // of the code, in the library
+};
+struct Fault {
+    u64 kind, at, size, region;  // region: its number, or -1
+    Part parts[2];               // the second for races alone
+    long long index;  // of INDEX; else where the region begins
+    char text[232];
+};
+
+constexpr unsigned int MAX_FAULTS = 10;
+
+std::vector<Region> regions;  // by address; they don't overlap
+unsigned short recent[256];   // of places: the region that they used last
+Fault faults[MAX_FAULTS];
+unsigned int fault_count;
+bool active;
+// Where arguments, variables and shared memory are; between them is nothing of interest.
+const char *arguments_begin, *arguments_end, *library_begin, *library_end, *local_begin, *local_end;
+const char* library;
+// Shared memory is forgotten from block to block.
+char* shared_written;
+size_t shared_bytes;
+// Of variables it is known from launch to launch: an array as long as the library.
+char* variables_written;
+
+thread_local char local_anchor;
+
+struct Found {
+    const char *begin, *end, *base, *local;
+    size_t local_bytes;
+};
+int find_library(dl_phdr_info* info, size_t, void* data) {
+    Found& found = *(Found*)data;
+    const char* here = (const char*)&find_library;
+    const char *begin = nullptr, *end = nullptr;
+    bool mine = false;
+    size_t local_bytes = 0;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& part = info->dlpi_phdr[i];
+        if (part.p_type == PT_TLS) local_bytes = part.p_memsz;
+        if (part.p_type != PT_LOAD) continue;
+        const char* from = (const char*)info->dlpi_addr + part.p_vaddr;
+        if (begin == nullptr || from < begin) begin = from;
+        if (from + part.p_memsz > end) end = from + part.p_memsz;
+        mine = mine || (here >= from && here < from + part.p_memsz);
     }
-    return first - 1;
+    if (mine) found = Found{begin, end, (const char*)info->dlpi_addr, (const char*)info->dlpi_tls_data, local_bytes};
+    return mine;
 }
 
-Fault* new_fault(unsigned int kind, const void* place) {
-    const u64 offset = (u64)((const char*)place - &__ehdr_start);
-    for (unsigned int i = 0; i < check->faults; ++i)
-        if (check->found[i].kind == kind && check->found[i].place == offset) return nullptr;
-    if (check->faults == check->room) return nullptr;
-    Fault* fault = &check->found[check->faults++];
-    memset(fault, 0, sizeof *fault);
-    fault->kind = kind;
-    fault->list = CUNUMPY_CPU_NOWHERE;
-    fault->place = offset;
-    cunumpy_cpu_check_where(fault->block, fault->thread);
-    return fault;
+// --- faults -----------------------------------------------------------------------------------------------------------
+
+Part part_of(u64 kind, const void* place) {
+    const races::BlockState& now = races::state();
+    return Part{kind, now.block - races::base, now.thread, (u64)((const char*)place - library)};
 }
 
-__attribute__((noinline, cold)) void report(unsigned int kind, unsigned int list, long region, const void* at, size_t size,
-                                            unsigned int access, const void* place) {
-    Fault* fault = new_fault(kind, place);
-    if (fault != nullptr) {
-        fault->list = list;
-        fault->region = (unsigned int)region;
-        fault->size = (unsigned int)size;
-        fault->access = access;
-        fault->address = (u64)(size_t)at;
-        if (list != CUNUMPY_CPU_NOWHERE) fault->offset = (const char*)at - check->regions[list][region].start;
-    }
-    if (kind != CUNUMPY_CPU_UNWRITTEN) cunumpy_cpu_check_fail("checked");
-}
-
-bool any(const unsigned char* flags, size_t size) {
-    for (size_t i = 0; i < size; ++i)
-        if (flags[i]) return true;
-    return false;
-}
-
-bool all(const unsigned char* flags, size_t size) {
-    for (size_t i = 0; i < size; ++i)
-        if (!flags[i]) return false;
+// Notes a fault, once for each place. True if that was new.
+__attribute__((noinline, cold)) bool note(FaultKind kind, const void* at, size_t size, const Region* region, u64 access,
+                                          const void* place) {
+    const Part part = part_of(access, place);
+    for (unsigned int i = 0; i < fault_count; ++i)
+        if (faults[i].kind == kind && faults[i].parts[0].place == part.place) return false;
+    if (fault_count == MAX_FAULTS) return false;
+    Fault& fault = faults[fault_count++];
+    fault = Fault{};
+    fault.kind = kind;
+    fault.at = (u64)at;
+    fault.size = size;
+    fault.region = region == nullptr ? ~0ull : region->number;
+    if (region != nullptr) fault.index = (long long)(size_t)region->begin;
+    fault.parts[0] = part;
     return true;
 }
 
-// Between two regions the nearer one is meant.
-__attribute__((noinline, cold)) void outside(unsigned int list, long region, const char* at, size_t size,
-                                             unsigned int access, const void* place) {
-    const Region* regions = check->regions[list];
-    const long count = (long)check->counts[list];
-    long best = -1;
+// The launch can't go on.
+[[noreturn]] __attribute__((noinline, cold)) void fatal(FaultKind kind, const void* at, size_t size, const Region* region,
+                                                        u64 access, const void* place) {
+    if (!note(kind, at, size, region, access, place) && fault_count == MAX_FAULTS) {
+        --fault_count;  // what ends the launch is worth more
+        note(kind, at, size, region, access, place);
+    }
+    active = false;
+    cunumpy_cpu_check_fail("a fault that was noted");
+}
+
+void on_race(const races::Race& race) {
+    if (fault_count == MAX_FAULTS) return;
+    Fault& fault = faults[fault_count++];
+    fault = Fault{};
+    fault.kind = RACE;
+    fault.at = (u64)race.at;
+    fault.size = race.size;
+    fault.region = ~0ull;
+    for (const Region& region : regions)
+        if ((const char*)race.at >= region.begin && (const char*)race.at < region.begin + region.bytes) {
+            fault.region = region.number;
+            fault.index = (long long)(size_t)region.begin;
+        }
+    const races::Access* accesses[] = {&race.first, &race.second};
+    for (int i = 0; i < 2; ++i)
+        fault.parts[i] = Part{accesses[i]->kind, accesses[i]->block, accesses[i]->thread,
+                              (u64)((const char*)accesses[i]->place - library)};
+}
+
+// --- accesses ---------------------------------------------------------------------------------------------------------
+
+// The region that has the address, else null.
+const Region* find_region(const char* at) {
+    size_t low = 0, high = regions.size();
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (regions[middle].begin + regions[middle].bytes <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < regions.size() && regions[low].begin <= at ? &regions[low] : nullptr;
+}
+
+// Of memory of one kind, where there are gaps between the regions: the nearest.
+const Region* nearest_region(const char* at, Memory memory) {
+    const Region* nearest = nullptr;
     size_t least = ~(size_t)0;
-    for (long i = region < 0 ? 0 : region; i >= 0; --i)
-        if (!(regions[i].flags & CUNUMPY_CPU_OWN) && regions[i].start <= at) {
-            least = (size_t)(at - (regions[i].start + regions[i].size));
-            best = i;
-            break;
+    for (const Region& region : regions) {
+        if (region.memory != memory) continue;
+        const size_t distance = at < region.begin ? region.begin - at : at - (region.begin + region.bytes);
+        if (distance < least) {
+            least = distance;
+            nearest = &region;
         }
-    for (long i = region + 1; i < count; ++i)
-        if (!(regions[i].flags & CUNUMPY_CPU_OWN)) {
-            if ((size_t)(regions[i].start - at) < least) best = i;
-            break;
-        }
-    if (best >= 0) report(CUNUMPY_CPU_BOUNDS, list, best, at, size, access, place);
+    }
+    return nearest;
 }
 
-inline void look(unsigned int list, const char* at, size_t size, unsigned int access, const void* place) {
-    static long last[3] = {0, 0, 0};
-    Region* regions = check->regions[list];
-    const unsigned int count = check->counts[list];
-    long i = last[list];
-    if (i < 0 || i >= (long)count || at < regions[i].start || at >= regions[i].start + regions[i].size) {
-        i = find(regions, count, at);
-        last[list] = i;
+inline bool changes(races::Kind kind) { return kind == WRITE || kind == ATOMIC || kind == VOLATILE_WRITE; }
+
+// Of an address in no region. Null if it is no business of ours: a thread's own variables, memory of the C library.
+__attribute__((noinline)) const Region* elsewhere(const char* at, size_t size, races::Kind kind, const void* place) {
+    if (at >= arguments_begin && at < arguments_end) {
+        const Region* region = find_region(at);
+        if (region != nullptr) return region;
+        fatal(OUT_OF_BOUNDS, at, size, nearest_region(at, ARGUMENT), kind, place);
     }
-    if (i < 0 || at + size > regions[i].start + regions[i].size) return outside(list, i, at, size, access, place);
-    Region& region = regions[i];
-    if (region.flags != 0) {
-        if (region.flags & CUNUMPY_CPU_OWN) return;
-        if (access != READ) return report(CUNUMPY_CPU_READ_ONLY_WRITE, list, i, at, size, access, place);
+    if ((at >= library_begin && at < library_end) || (at >= local_begin && at < local_end)) {
+        const Region* region = find_region(at);
+        if (region == nullptr)
+            for (const Region& one : regions)
+                if (one.memory != ARGUMENT && at >= one.begin && at < one.begin + one.room)
+                    fatal(OUT_OF_BOUNDS, at, size, &one, kind, place);
+        return region;
     }
-    const size_t offset = (size_t)(at - region.start);
-    if (region.holes != nullptr && any(region.holes + offset, size))
-        return report(CUNUMPY_CPU_HOLE, list, i, at, size, access, place);
-    if (region.written != nullptr) {
-        if (access != WRITE && !all(region.written + offset, size))
-            report(CUNUMPY_CPU_UNWRITTEN, list, i, at, size, access, place);
-        memset(region.written + offset, 1, size);
-    }
+    if ((size_t)at < 65536) fatal(NULL_ADDRESS, at, size, nullptr, kind, place);
+    return nullptr;
 }
 
-inline void see(const void* address, size_t size, unsigned int access, const void* place) {
-    if (check == nullptr) return;
+template <races::Kind kind>
+inline void check(const void* address, size_t size, const void* place) {
+    if (__builtin_expect(!active, 0)) return;
     const char* at = (const char*)address;
-    const u64 number = (u64)(size_t)at;
-    if (number - check->arena_start < check->arena_end - check->arena_start)
-        look(CUNUMPY_CPU_ARRAYS, at, size, access, place);
-    else if (number - check->shared_start < check->shared_end - check->shared_start)
-        look(CUNUMPY_CPU_SHARED, at, size, access, place);
-    else if (number - check->globals_start < check->globals_end - check->globals_start)
-        look(CUNUMPY_CPU_GLOBALS, at, size, access, place);
-    else if (number < 65536)
-        report(CUNUMPY_CPU_NULL, CUNUMPY_CPU_NOWHERE, 0, at, size, access, place);
+    unsigned short& hint = recent[((size_t)place >> 1) & 255];
+    const Region* region = &regions[hint];
+    if (__builtin_expect((size_t)(at - region->begin) >= region->bytes, 0)) {
+        region = elsewhere(at, size, kind, place);
+        if (region == nullptr) return;
+        hint = (unsigned short)(region - regions.data());
+    }
+    const size_t offset = (size_t)(at - region->begin);
+    if (__builtin_expect(size > region->bytes - offset, 0)) fatal(OUT_OF_BOUNDS, at, size, region, kind, place);
+    if (changes(kind) && __builtin_expect(region->read_only, 0)) fatal(READ_ONLY, at, size, region, kind, place);
+    if (__builtin_expect(region->owned != nullptr, 0))
+        for (size_t i = 0; i < size; ++i)
+            if (!region->owned[offset + i]) fatal(OUT_OF_BOUNDS, at, size, region, kind, place);
+    if (region->written != nullptr) {
+        if (changes(kind))
+            memset(region->written + offset, 1, size);
+        else
+            for (size_t i = 0; i < size; ++i)
+                if (__builtin_expect(!region->written[offset + i], 0)) {
+                    note(UNWRITTEN, at, size, region, kind, place);
+                    break;
+                }
+    }
+    races::access<kind>(region->shadow, offset, at, (unsigned int)size, place);
 }
 
-}  // namespace
+template <races::Kind kind, unsigned int size>
+inline void check_aligned(const void* address, const void* place) {
+    if (__builtin_expect(((size_t)address & ((size < 8 ? size : 8) - 1)) != 0, 0) && active) {
+        const Region* region = find_region((const char*)address);
+        if (region != nullptr) fatal(MISALIGNED, address, size, region, kind, place);
+    }
+    check<kind>(address, size, place);
+}
 
-extern "C" {
+}  // namespace cunumpy_cpu_checks
+
+using namespace cunumpy_cpu_checks;
 
 // --- the launch -------------------------------------------------------------------------------------------------------
 
-void cunumpy_cpu_check_begin(cunumpy_cpu_check* given, char* anchor) {
-    if (given == nullptr) return;
-    char* base = anchor - given->anchor;
-    for (unsigned int i = 0; i < given->counts[CUNUMPY_CPU_SHARED]; ++i) {
-        Region& region = given->regions[CUNUMPY_CPU_SHARED][i];
-        region.start = base + (size_t)region.start;
+// Begins a launch on this thread; `given` are regions, sorted by kind of memory and begin. Returns the library's address.
+EXPORT const void* cunumpy_check_begin(u64 blocks, int workers, const Given* given, unsigned int count,
+                                       const void* from, const void* to) {
+    *(volatile char*)&local_anchor = 0;  // so that this thread has the library's variables
+    Found found = {};
+    dl_iterate_phdr(find_library, &found);
+    library = found.base;
+    library_begin = found.begin;
+    library_end = found.end;
+    local_begin = found.local;
+    local_end = found.local + found.local_bytes;
+    arguments_begin = (const char*)from;
+    arguments_end = (const char*)to;
+    if (variables_written == nullptr) variables_written = (char*)calloc((size_t)(library_end - library_begin), 1);
+    fault_count = 0;
+    races::report = on_race;
+    races::begin_launch(blocks, workers > 1, library);
+    regions.clear();
+    regions.reserve(count + 1);
+    memset(recent, 0, sizeof recent);
+    if (shared_bytes < found.local_bytes) {
+        free(shared_written);
+        shared_written = (char*)malloc(found.local_bytes);
     }
-    for (unsigned int i = 0; i < given->counts[CUNUMPY_CPU_GLOBALS]; ++i) {
-        Region& region = given->regions[CUNUMPY_CPU_GLOBALS][i];
-        region.start = (char*)&__ehdr_start + (size_t)region.start;
+    shared_bytes = 0;
+    for (unsigned int i = 0; i < count; ++i) {
+        const Given& one = given[i];
+        Region region = {};
+        region.memory = (Memory)one.memory;
+        if (region.memory == SHARED && workers > 1) continue;  // each worker has its own
+        const char* base = region.memory == SHARED ? found.local : region.memory == VARIABLE ? library : nullptr;
+        region.begin = (const char*)((size_t)base + one.begin);
+        region.bytes = one.bytes;
+        region.room = one.room;
+        region.owned = one.owned;
+        region.read_only = one.read_only != 0;
+        region.number = i;
+        if (one.unwritten != 0 && region.memory == VARIABLE) region.written = variables_written + (region.begin - library_begin);
+        if (region.memory == SHARED) {
+            region.written = shared_written + one.begin;
+            if (one.begin + one.bytes > shared_bytes) shared_bytes = one.begin + one.bytes;
+        }
+        if (!region.read_only) races::watch(region.shadow, region.bytes, one.shift, region.memory == SHARED);
+        size_t place = regions.size();
+        while (place > 0 && regions[place - 1].begin > region.begin) --place;
+        regions.insert(regions.begin() + place, region);
     }
-    given->shared_start += (u64)(size_t)base;
-    given->shared_end += (u64)(size_t)base;
-    given->globals_start += (u64)(size_t)&__ehdr_start;
-    given->globals_end += (u64)(size_t)&__ehdr_start;
-    last_second = given->seconds > 0 ? now() + given->seconds : 0;
-    steps = 0;
-    check = given;
+    if (regions.empty()) regions.push_back(Region{});
+    active = true;
+    return library;
 }
 
-void cunumpy_cpu_check_end() { check = nullptr; }
+// Ends it; returns how many faults there are.
+EXPORT unsigned int cunumpy_check_end(const Fault** found) {
+    races::end_launch();  // it may find one more
+    active = false;
+    *found = faults;
+    return fault_count;
+}
 
-// The shared memory of a block holds nothing that means anything.
-void cunumpy_cpu_check_block() {
-    if (check == nullptr) return;
-    for (unsigned int i = 0; i < check->counts[CUNUMPY_CPU_SHARED]; ++i) {
-        Region& region = check->regions[CUNUMPY_CPU_SHARED][i];
-        if (region.written == nullptr) continue;
-        memset(region.written, 0, region.size);
-        memset(region.start, 0xcd, region.size);
+// The host has access to variables, and may have written them.
+EXPORT void cunumpy_check_variable_is_known(const char* at, u64 bytes) {
+    Found found = {};
+    dl_iterate_phdr(find_library, &found);
+    if (variables_written == nullptr) variables_written = (char*)calloc((size_t)(found.end - found.begin), 1);
+    if (at >= found.begin && at + bytes <= found.end) memset(variables_written + (at - found.begin), 1, bytes);
+}
+
+namespace races {
+static void on_new_block() {
+    if (::active && shared_bytes != 0) memset(shared_written, 0, shared_bytes);
+}
+}  // namespace races
+
+// --- what the compiler calls ------------------------------------------------------------------------------------------
+
+#define PLACE __builtin_return_address(0)
+
+#define ACCESSES(n)                                                                                    \
+    HIDDEN void __tsan_read##n(void* at) { check_aligned<READ, n>(at, PLACE); }                        \
+    HIDDEN void __tsan_write##n(void* at) { check_aligned<WRITE, n>(at, PLACE); }                      \
+    HIDDEN void __tsan_volatile_read##n(void* at) { check_aligned<VOLATILE_READ, n>(at, PLACE); }      \
+    HIDDEN void __tsan_volatile_write##n(void* at) { check_aligned<VOLATILE_WRITE, n>(at, PLACE); }    \
+    HIDDEN void __tsan_unaligned_read##n(void* at) { check<READ>(at, n, PLACE); }                      \
+    HIDDEN void __tsan_unaligned_write##n(void* at) { check<WRITE>(at, n, PLACE); }                    \
+    HIDDEN void __tsan_unaligned_volatile_read##n(void* at) { check<VOLATILE_READ>(at, n, PLACE); }    \
+    HIDDEN void __tsan_unaligned_volatile_write##n(void* at) { check<VOLATILE_WRITE>(at, n, PLACE); }  \
+    HIDDEN void __tsan_read_write##n(void* at) {                                                       \
+        check_aligned<READ, n>(at, PLACE);                                                             \
+        check_aligned<WRITE, n>(at, PLACE);                                                            \
+    }                                                                                                  \
+    HIDDEN void __tsan_unaligned_read_write##n(void* at) {                                             \
+        check<READ>(at, n, PLACE);                                                                     \
+        check<WRITE>(at, n, PLACE);                                                                    \
     }
+ACCESSES(1)
+ACCESSES(2)
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
+
+HIDDEN void __tsan_read_range(void* at, size_t size) {
+    if (size != 0) check<READ>(at, size, PLACE);
 }
-
-void cunumpy_cpu_check_range(const void* at, unsigned long long size, unsigned int access) {
-    if (size > 0) see(at, size, access, __builtin_return_address(0));
+HIDDEN void __tsan_write_range(void* at, size_t size) {
+    if (size != 0) check<WRITE>(at, size, PLACE);
 }
-
-// --- loads and stores -------------------------------------------------------------------------------------------------
-
-#define CUNUMPY_CPU_SEES(name, size, access) \
-    CUNUMPY_CPU_HIDDEN void __tsan_##name(void* at) { see(at, size, access, __builtin_return_address(0)); }
-#define CUNUMPY_CPU_SEES_SIZES(name, access) \
-    CUNUMPY_CPU_SEES(name##1, 1, access)     \
-    CUNUMPY_CPU_SEES(name##2, 2, access)     \
-    CUNUMPY_CPU_SEES(name##4, 4, access)     \
-    CUNUMPY_CPU_SEES(name##8, 8, access)     \
-    CUNUMPY_CPU_SEES(name##16, 16, access)
-CUNUMPY_CPU_SEES_SIZES(read, READ)
-CUNUMPY_CPU_SEES_SIZES(write, WRITE)
-CUNUMPY_CPU_SEES_SIZES(unaligned_read, READ)
-CUNUMPY_CPU_SEES_SIZES(unaligned_write, WRITE)
-CUNUMPY_CPU_SEES_SIZES(volatile_read, READ)
-CUNUMPY_CPU_SEES_SIZES(volatile_write, WRITE)
-CUNUMPY_CPU_SEES_SIZES(unaligned_volatile_read, READ)
-CUNUMPY_CPU_SEES_SIZES(unaligned_volatile_write, WRITE)
-
-CUNUMPY_CPU_HIDDEN void __tsan_read_range(void* at, unsigned long size) {
-    see(at, size, READ, __builtin_return_address(0));
-}
-CUNUMPY_CPU_HIDDEN void __tsan_write_range(void* at, unsigned long size) {
-    see(at, size, WRITE, __builtin_return_address(0));
-}
-
-// clang makes one call of a read and a write of the same word.
-#define CUNUMPY_CPU_SEES_BOTH(size)                                                                      \
-    CUNUMPY_CPU_HIDDEN void __tsan_read_write##size(void* at) {                                          \
-        see(at, size, READ, __builtin_return_address(0));                                                \
-        see(at, size, WRITE, __builtin_return_address(0));                                               \
-    }                                                                                                    \
-    CUNUMPY_CPU_HIDDEN void __tsan_unaligned_read_write##size(void* at) {                                \
-        see(at, size, READ, __builtin_return_address(0));                                                \
-        see(at, size, WRITE, __builtin_return_address(0));                                               \
+HIDDEN void* __tsan_memcpy(void* to, const void* from, size_t size) {
+    if (size != 0) {
+        check<READ>(from, size, PLACE);
+        check<WRITE>(to, size, PLACE);
     }
-CUNUMPY_CPU_SEES_BOTH(1)
-CUNUMPY_CPU_SEES_BOTH(2)
-CUNUMPY_CPU_SEES_BOTH(4)
-CUNUMPY_CPU_SEES_BOTH(8)
-CUNUMPY_CPU_SEES_BOTH(16)
-
-CUNUMPY_CPU_HIDDEN void __tsan_init() {}
-CUNUMPY_CPU_HIDDEN void __tsan_func_entry(void*) {}
-CUNUMPY_CPU_HIDDEN void __tsan_func_exit() {}
-CUNUMPY_CPU_HIDDEN void __tsan_vptr_update(void**, void*) {}
-CUNUMPY_CPU_HIDDEN void __tsan_vptr_read(void**) {}
-CUNUMPY_CPU_HIDDEN void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-CUNUMPY_CPU_HIDDEN void __tsan_atomic_signal_fence(int) {}
-CUNUMPY_CPU_HIDDEN void* __tsan_memcpy(void* to, const void* from, unsigned long size) {
-    cunumpy_cpu_check_range(from, size, READ);
-    cunumpy_cpu_check_range(to, size, WRITE);
     return memcpy(to, from, size);
 }
-CUNUMPY_CPU_HIDDEN void* __tsan_memmove(void* to, const void* from, unsigned long size) {
-    cunumpy_cpu_check_range(from, size, READ);
-    cunumpy_cpu_check_range(to, size, WRITE);
+HIDDEN void* __tsan_memmove(void* to, const void* from, size_t size) {
+    if (size != 0) {
+        check<READ>(from, size, PLACE);
+        check<WRITE>(to, size, PLACE);
+    }
     return memmove(to, from, size);
 }
-CUNUMPY_CPU_HIDDEN void* __tsan_memset(void* to, int byte, unsigned long size) {
-    cunumpy_cpu_check_range(to, size, WRITE);
+HIDDEN void* __tsan_memset(void* to, int byte, size_t size) {
+    if (size != 0) check<WRITE>(to, size, PLACE);
     return memset(to, byte, size);
 }
+HIDDEN void __tsan_init() {}
+HIDDEN void __tsan_func_entry(void*) {}
+HIDDEN void __tsan_func_exit() {}
+HIDDEN void __tsan_vptr_update(void**, void*) {}
+HIDDEN void __tsan_vptr_read(void**) {}
+HIDDEN void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+HIDDEN void __tsan_atomic_signal_fence(int) {}
 
-#define CUNUMPY_CPU_SEES_CHANGE(T, bits, name)                                                            \
-    CUNUMPY_CPU_HIDDEN T __tsan_atomic##bits##_##name(volatile T* at, T value, int) {                     \
-        see((const void*)at, sizeof(T), ATOMIC, __builtin_return_address(0));                             \
-        return __atomic_##name(at, value, __ATOMIC_SEQ_CST);                                              \
+#define CHANGE(n, T, name)                                             \
+    HIDDEN T __tsan_atomic##n##_##name(volatile T* at, T value, int) { \
+        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);          \
+        return __atomic_##name(at, value, __ATOMIC_SEQ_CST);           \
     }
-#define CUNUMPY_CPU_SEES_ATOMICS(T, bits)                                                                 \
-    CUNUMPY_CPU_HIDDEN T __tsan_atomic##bits##_load(const volatile T* at, int) {                          \
-        see((const void*)at, sizeof(T), READ, __builtin_return_address(0));                               \
-        return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                     \
-    }                                                                                                     \
-    CUNUMPY_CPU_HIDDEN void __tsan_atomic##bits##_store(volatile T* at, T value, int) {                   \
-        see((const void*)at, sizeof(T), WRITE, __builtin_return_address(0));                              \
-        __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                    \
-    }                                                                                                     \
-    CUNUMPY_CPU_HIDDEN T __tsan_atomic##bits##_exchange(volatile T* at, T value, int) {                   \
-        see((const void*)at, sizeof(T), ATOMIC, __builtin_return_address(0));                             \
-        return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                          \
-    }                                                                                                     \
-    CUNUMPY_CPU_SEES_CHANGE(T, bits, fetch_add)                                                           \
-    CUNUMPY_CPU_SEES_CHANGE(T, bits, fetch_sub)                                                           \
-    CUNUMPY_CPU_SEES_CHANGE(T, bits, fetch_and)                                                           \
-    CUNUMPY_CPU_SEES_CHANGE(T, bits, fetch_or)                                                            \
-    CUNUMPY_CPU_SEES_CHANGE(T, bits, fetch_xor)                                                           \
-    CUNUMPY_CPU_SEES_CHANGE(T, bits, fetch_nand)                                                          \
-    CUNUMPY_CPU_HIDDEN int __tsan_atomic##bits##_compare_exchange_strong(volatile T* at, T* expected, T value, int, int) { \
-        see((const void*)at, sizeof(T), ATOMIC, __builtin_return_address(0));                             \
-        return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-    }                                                                                                     \
-    CUNUMPY_CPU_HIDDEN int __tsan_atomic##bits##_compare_exchange_weak(volatile T* at, T* expected, T value, int, int) { \
-        see((const void*)at, sizeof(T), ATOMIC, __builtin_return_address(0));                             \
-        return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-    }                                                                                                     \
-    CUNUMPY_CPU_HIDDEN T __tsan_atomic##bits##_compare_exchange_val(volatile T* at, T expected, T value, int, int) { \
-        see((const void*)at, sizeof(T), ATOMIC, __builtin_return_address(0));                             \
-        __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);     \
-        return expected;                                                                                  \
-    }
-CUNUMPY_CPU_SEES_ATOMICS(unsigned char, 8)
-CUNUMPY_CPU_SEES_ATOMICS(unsigned short, 16)
-CUNUMPY_CPU_SEES_ATOMICS(unsigned int, 32)
-CUNUMPY_CPU_SEES_ATOMICS(unsigned long long, 64)
+#define ATOMICS(n, T)                                                                                  \
+    HIDDEN T __tsan_atomic##n##_load(const volatile T* at, int) {                                      \
+        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
+        return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                  \
+    }                                                                                                  \
+    HIDDEN void __tsan_atomic##n##_store(volatile T* at, T value, int) {                               \
+        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
+        __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                 \
+    }                                                                                                  \
+    HIDDEN T __tsan_atomic##n##_exchange(volatile T* at, T value, int) {                               \
+        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
+        return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                       \
+    }                                                                                                  \
+    HIDDEN int __tsan_atomic##n##_compare_exchange_strong(volatile T* at, T* old, T value, int, int) { \
+        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
+        return __atomic_compare_exchange_n(at, old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    }                                                                                                  \
+    HIDDEN int __tsan_atomic##n##_compare_exchange_weak(volatile T* at, T* old, T value, int, int) {   \
+        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
+        return __atomic_compare_exchange_n(at, old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    }                                                                                                  \
+    HIDDEN T __tsan_atomic##n##_compare_exchange_val(volatile T* at, T old, T value, int, int) {       \
+        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
+        __atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+        return old;                                                                                    \
+    }                                                                                                  \
+    CHANGE(n, T, fetch_add)                                                                            \
+    CHANGE(n, T, fetch_sub)                                                                            \
+    CHANGE(n, T, fetch_and)                                                                            \
+    CHANGE(n, T, fetch_or)                                                                             \
+    CHANGE(n, T, fetch_xor)                                                                            \
+    CHANGE(n, T, fetch_nand)
+ATOMICS(8, unsigned char)
+ATOMICS(16, unsigned short)
+ATOMICS(32, unsigned int)
+ATOMICS(64, unsigned long long)
 
-// --- indices and pointers ---------------------------------------------------------------------------------------------
+// --- -fsanitize=bounds,null,alignment ---------------------------------------------------------------------------------
 
-// As compilers pass them (clang's documentation of UndefinedBehaviorSanitizer).
+namespace cunumpy_cpu_checks {
 struct Location {
     const char* file;
     unsigned int line, column;
 };
 struct Type {
     unsigned short kind, info;
-    char name[1];
+    char name[1];  // in quotes
 };
-
-static void tell_where(Fault* fault, const Location& location, const char* text) {
-    snprintf(fault->file, sizeof fault->file, "%s", location.file != nullptr ? location.file : "");
-    snprintf(fault->text, sizeof fault->text, "%s", text);
-    fault->line = location.line;
-}
-
-struct OutOfBounds {
+struct BoundsData {
     Location location;
     const Type *array, *index;
 };
-CUNUMPY_CPU_HIDDEN void __ubsan_handle_out_of_bounds(OutOfBounds* data, size_t index) {
-    if (check == nullptr) return;
-    const unsigned int bits = 1u << (data->index->info >> 1);
-    const bool is_signed = data->index->info & 1;
-    long long value = (long long)index;
-    if (bits > 64)
-        value = *(long long*)index;
-    else if (is_signed && bits < 64)
-        value = (long long)(index << (64 - bits)) >> (64 - bits);
-    Fault* fault = new_fault(CUNUMPY_CPU_INDEX, __builtin_return_address(0));
-    if (fault != nullptr) {
-        tell_where(fault, data->location, data->array->name);
-        fault->offset = value;
-    }
-    cunumpy_cpu_check_fail("checked");
-}
-
-struct Mismatch {
+struct PointerData {
     Location location;
     const Type* type;
-    unsigned char log_alignment, kind;
+    unsigned char alignment, what;  // log2; 0 for a read, 1 for a write, else neither
 };
-CUNUMPY_CPU_HIDDEN void __ubsan_handle_type_mismatch_v1(Mismatch* data, size_t pointer) {
-    if (check == nullptr) return;
-    Fault* fault = new_fault(pointer < 65536 ? CUNUMPY_CPU_NULL : CUNUMPY_CPU_MISALIGNED, __builtin_return_address(0));
-    if (fault != nullptr) {
-        tell_where(fault, data->location, data->type->name);
-        fault->address = pointer;
-        fault->access = data->kind == 1 ? WRITE : READ;
-        fault->size = 1u << data->log_alignment;
-        const char* at = (const char*)pointer;
-        const u64 number = (u64)pointer;
-        if (number - check->arena_start < check->arena_end - check->arena_start) {
-            const long region = find(check->regions[CUNUMPY_CPU_ARRAYS], check->counts[CUNUMPY_CPU_ARRAYS], at);
-            if (region >= 0) {
-                fault->list = CUNUMPY_CPU_ARRAYS;
-                fault->region = (unsigned int)region;
-                fault->offset = at - check->regions[CUNUMPY_CPU_ARRAYS][region].start;
-            }
-        }
+}  // namespace cunumpy_cpu_checks
+
+HIDDEN void __ubsan_handle_out_of_bounds(const BoundsData* data, size_t index) {
+    if (!active) return;
+    const Type& type = *data->index;
+    const unsigned int bits = type.kind == 0 ? 1u << (type.info >> 1) : 64;
+    long long value = (long long)index;
+    if (bits < 64) value = type.info & 1 ? (long long)(index << (64 - bits)) >> (64 - bits) : (long long)(index & ((1ull << bits) - 1));
+    if (note(INDEX, nullptr, 0, nullptr, races::VOLATILE_WRITE + 1, PLACE)) {
+        Fault& fault = faults[fault_count - 1];
+        fault.index = value;
+        snprintf(fault.text, sizeof fault.text, "%s\n%s:%u", data->array->name, data->location.file, data->location.line);
     }
-    cunumpy_cpu_check_fail("checked");
+    active = false;
+    cunumpy_cpu_check_fail("a fault that was noted");
 }
-
-// --- time -------------------------------------------------------------------------------------------------------------
-
-CUNUMPY_CPU_HIDDEN void __sanitizer_cov_trace_pc() {
-    if (__builtin_expect((++steps & 0xfffff) != 0, 1) || check == nullptr || last_second == 0 || now() < last_second) return;
-    new_fault(CUNUMPY_CPU_TIME, __builtin_return_address(0));
-    cunumpy_cpu_check_fail("checked");
+HIDDEN void __ubsan_handle_out_of_bounds_abort(const BoundsData* data, size_t index) {
+    __ubsan_handle_out_of_bounds(data, index);
 }
+HIDDEN void __ubsan_handle_type_mismatch_v1(const PointerData* data, size_t pointer) {
+    if (!active) return;
+    if (pointer < 65536) fatal(NULL_ADDRESS, (const void*)pointer, 0, nullptr, data->what == 1 ? WRITE : READ, PLACE);
+    const Region* region = find_region((const char*)pointer);
+    if (region == nullptr || pointer % (1ull << data->alignment) == 0) return;
+    if (note(MISALIGNED, (const void*)pointer, 0, region, data->what == 1 ? WRITE : READ, PLACE))
+        strncpy(faults[fault_count - 1].text, data->type->name, sizeof faults[0].text - 1);
+    active = false;
+    cunumpy_cpu_check_fail("a fault that was noted");
+}
+HIDDEN void __ubsan_handle_type_mismatch_v1_abort(const PointerData* data, size_t pointer) {
+    __ubsan_handle_type_mismatch_v1(data, pointer);
 }

@@ -34,6 +34,13 @@ static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned lon
 
 }  // namespace cunumpy_cpu
 
+#ifdef CUNUMPY_CPU_CHECK
+// Called by check.cpp, from anywhere in a kernel.
+extern "C" [[noreturn]] __attribute__((visibility("hidden"), used)) void cunumpy_cpu_check_fail(const char* message) {
+    cunumpy_cpu::fail("%s", message);
+}
+#endif
+
 // Stands after a kernel's text, which may have defined any macro, and a definition of the type cunumpy_cpu_runner. The
 // number tells the kernels of a source apart; the first has none.
 #define CUNUMPY_CPU_ENTRY(number)                                                                                      \

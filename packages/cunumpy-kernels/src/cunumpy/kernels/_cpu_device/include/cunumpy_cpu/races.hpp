@@ -40,6 +40,9 @@ struct Race {
     Access first, second;  // the second is that of the thread that runs
 };
 
+// Shared memory is a new block's.
+static void on_new_block();
+
 // What is called once for each pair of places. It may leave the launch.
 static void (*report)(const Race& race) = nullptr;
 
@@ -601,7 +604,9 @@ static void end_launch() {
 
 #define CUNUMPY_CPU_HOOK extern "C" __attribute__((visibility("hidden"), used))
 CUNUMPY_CPU_HOOK void cunumpy_check_block(unsigned long long number) {
-    if (races::active) races::on_block(number);
+    if (!races::active) return;
+    races::on_block(number);
+    races::on_new_block();
 }
 CUNUMPY_CPU_HOOK void cunumpy_check_thread(unsigned int number) {
     if (races::active) races::on_thread(number);
