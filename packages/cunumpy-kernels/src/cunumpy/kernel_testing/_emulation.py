@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _Key = tuple[Compiler, tuple[str, ...], bool, bool, bool, str]
 
 _libraries: weakref.WeakKeyDictionary[CudaKernel, dict[_Key, Library]] = weakref.WeakKeyDictionary()
-"""What was compiled of each kernel, by compiler, options, size of grids, debug mode, checks and the headers' contents."""
+"""What was compiled of each kernel, by compiler, options, size of grids, debug mode, checks and headers."""
 
 
 class Emulation(NamedTuple):

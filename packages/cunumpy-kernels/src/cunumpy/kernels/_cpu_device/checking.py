@@ -298,7 +298,7 @@ class Arguments:
     def __init__(self, arguments: Sequence[Argument]) -> None:
         groups: list[tuple[int, int, list[Argument]]] = []
         for low, high, argument in sorted(((*_extent(one.array), one) for one in arguments), key=lambda one: one[:2]):
-            if groups and low < groups[-1][1] or (groups and (low, high) == groups[-1][:2]):
+            if (groups and low < groups[-1][1]) or (groups and (low, high) == groups[-1][:2]):
                 first, last, members = groups[-1]
                 groups[-1] = first, max(last, high), [*members, argument]
             else:

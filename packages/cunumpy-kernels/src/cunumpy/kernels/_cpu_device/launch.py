@@ -77,7 +77,7 @@ class CpuKernel:
         return [check(value, None) for check, value in zip(self.checks, values, strict=True)]
 
     def library(self, *, wide: bool = False, debug: bool = False, check: bool = False) -> Library:
-        """Return what is compiled, for usual or very large grids, with checks of bounds, of all accesses, or without."""
+        """Return what is compiled, for usual or very large grids, with checks of bounds or of everything."""
         key = (wide, debug, check)
         found = self._libraries.get(key)
         if found is None:

@@ -63,13 +63,20 @@ struct Fault {
 
 constexpr unsigned int MAX_FAULTS = 10;
 
+// Addresses of which it is known in what region they are, or that they are in none that is of interest: null.
+struct Range {
+    const char* begin;
+    size_t bytes;
+    const Region* region;
+};
+
 std::vector<Region> regions;  // by address; they don't overlap
-unsigned short recent[256];   // of places: the region that they used last
+Range recent[1024];           // of places: what they used last
 Fault faults[MAX_FAULTS];
 unsigned int fault_count;
 bool active;
 // Where arguments, variables and shared memory are; between them is nothing of interest.
-const char *arguments_begin, *arguments_end, *library_begin, *library_end, *local_begin, *local_end;
+const char *arguments_begin, *arguments_end, *library_begin, *library_end;
 const char* library;
 // Shared memory is forgotten from block to block.
 char* shared_written;
@@ -189,36 +196,39 @@ const Region* nearest_region(const char* at, Memory memory) {
 
 inline bool changes(races::Kind kind) { return kind == WRITE || kind == ATOMIC || kind == VOLATILE_WRITE; }
 
-// Of an address in no region. Null if it is no business of ours: a thread's own variables, memory of the C library.
-__attribute__((noinline)) const Region* elsewhere(const char* at, size_t size, races::Kind kind, const void* place) {
-    if (at >= arguments_begin && at < arguments_end) {
-        const Region* region = find_region(at);
-        if (region != nullptr) return region;
+// Finds what an address belongs to; in no region are a thread's own variables and memory of the C library.
+__attribute__((noinline)) void find_range(Range& range, const char* at, size_t size, races::Kind kind, const void* place) {
+    const Region* region = find_region(at);
+    if (region != nullptr) {
+        range = Range{region->begin, region->bytes, region};
+        return;
+    }
+    if (at >= arguments_begin && at < arguments_end)
         fatal(OUT_OF_BOUNDS, at, size, nearest_region(at, ARGUMENT), kind, place);
-    }
-    if ((at >= library_begin && at < library_end) || (at >= local_begin && at < local_end)) {
-        const Region* region = find_region(at);
-        if (region == nullptr)
-            for (const Region& one : regions)
-                if (one.memory != ARGUMENT && at >= one.begin && at < one.begin + one.room)
-                    fatal(OUT_OF_BOUNDS, at, size, &one, kind, place);
-        return region;
-    }
     if ((size_t)at < 65536) fatal(NULL_ADDRESS, at, size, nullptr, kind, place);
-    return nullptr;
+    const char *low = (const char*)65536, *high = (const char*)~(size_t)0;
+    if (at < arguments_begin)
+        high = arguments_begin;
+    else
+        low = arguments_end;
+    for (const Region& one : regions) {
+        if (one.memory == ARGUMENT) continue;
+        const char* end = one.begin + one.room;
+        if (at >= one.begin && at < end) fatal(OUT_OF_BOUNDS, at, size, &one, kind, place);
+        if (end <= at && end > low) low = end;
+        if (one.begin > at && one.begin < high) high = one.begin;
+    }
+    range = Range{low, (size_t)(high - low), nullptr};
 }
 
 template <races::Kind kind>
 inline void check(const void* address, size_t size, const void* place) {
     if (__builtin_expect(!active, 0)) return;
     const char* at = (const char*)address;
-    unsigned short& hint = recent[((size_t)place >> 1) & 255];
-    const Region* region = &regions[hint];
-    if (__builtin_expect((size_t)(at - region->begin) >= region->bytes, 0)) {
-        region = elsewhere(at, size, kind, place);
-        if (region == nullptr) return;
-        hint = (unsigned short)(region - regions.data());
-    }
+    Range& range = recent[((size_t)place >> 1) & 1023];
+    if (__builtin_expect((size_t)(at - range.begin) >= range.bytes, 0)) find_range(range, at, size, kind, place);
+    const Region* region = range.region;
+    if (region == nullptr) return;
     const size_t offset = (size_t)(at - region->begin);
     if (__builtin_expect(size > region->bytes - offset, 0)) fatal(OUT_OF_BOUNDS, at, size, region, kind, place);
     if (changes(kind) && __builtin_expect(region->read_only, 0)) fatal(READ_ONLY, at, size, region, kind, place);
@@ -262,8 +272,6 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int workers, const Given* giv
     library = found.base;
     library_begin = found.begin;
     library_end = found.end;
-    local_begin = found.local;
-    local_end = found.local + found.local_bytes;
     arguments_begin = (const char*)from;
     arguments_end = (const char*)to;
     if (variables_written == nullptr) variables_written = (char*)calloc((size_t)(library_end - library_begin), 1);
@@ -300,7 +308,6 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int workers, const Given* giv
         while (place > 0 && regions[place - 1].begin > region.begin) --place;
         regions.insert(regions.begin() + place, region);
     }
-    if (regions.empty()) regions.push_back(Region{});
     active = true;
     return library;
 }
