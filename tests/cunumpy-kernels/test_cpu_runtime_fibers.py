@@ -177,7 +177,12 @@ extern "C" __global__ void clean(int* out) {
 @pytest.mark.parametrize(
     ("kernel", "threads", "text"),
     [
-        ("early", 8, "a barrier that some threads do not reach in block (0, 0, 0): threads 0-4, 6-7 wait at __syncthreads (kernel.cu:4); thread 5 has returned"),
+        (
+            "early",
+            8,
+            "a barrier that some threads do not reach in block (0, 0, 0): threads 0-4, 6-7 wait at __syncthreads "
+            "(kernel.cu:4); thread 5 has returned",
+        ),
         ("absent", 20, "with mask 0xffffffff, which names lanes 0xfff00000 that are not there"),
         ("foreign", 32, ": lane 0 reads lane 9, which is not in the mask 0xf"),
     ],

@@ -367,6 +367,12 @@ HIDDEN void __tsan_read_range(void* at, size_t size) {
 HIDDEN void __tsan_write_range(void* at, size_t size) {
     if (size != 0) check<WRITE>(at, size, PLACE);
 }
+// memcpy and memset of a kernel's text; `from` is null for memset.
+HIDDEN void cunumpy_check_range(void* to, const void* from, size_t size) {
+    if (size == 0) return;
+    if (from != nullptr) check<READ>(from, size, PLACE);
+    check<WRITE>(to, size, PLACE);
+}
 HIDDEN void* __tsan_memcpy(void* to, const void* from, size_t size) {
     if (size != 0) {
         check<READ>(from, size, PLACE);

@@ -64,13 +64,26 @@ CUNUMPY_CPU_HINTED(float4)
 CUNUMPY_CPU_HINTED(double2)
 #undef CUNUMPY_CPU_HINTED
 
+// In checked builds check.cpp looks at the memory; the compiler would not show it.
+#ifdef CUNUMPY_CPU_CHECK
+extern "C" __attribute__((weak, visibility("hidden"))) void cunumpy_check_range(void* to, const void* from, size_t size);
+#define CUNUMPY_CPU_CHECK_RANGE(to, from, size) \
+    if (cunumpy_check_range != nullptr) cunumpy_check_range(to, from, size)
+#define CUNUMPY_CPU_RANGE_INLINE inline __attribute__((always_inline))
+#else
+#define CUNUMPY_CPU_CHECK_RANGE(to, from, size) (void)0
+#define CUNUMPY_CPU_RANGE_INLINE inline
+#endif
+
 namespace cunumpy_cpu_builtins {
 template <class = void>
-inline void* memcpy(void* to, const void* from, size_t size) {
+CUNUMPY_CPU_RANGE_INLINE void* memcpy(void* to, const void* from, size_t size) {
+    CUNUMPY_CPU_CHECK_RANGE(to, from, size);
     return __builtin_memcpy(to, from, size);
 }
 template <class = void>
-inline void* memset(void* to, int byte, size_t size) {
+CUNUMPY_CPU_RANGE_INLINE void* memset(void* to, int byte, size_t size) {
+    CUNUMPY_CPU_CHECK_RANGE(to, nullptr, size);
     return __builtin_memset(to, byte, size);
 }
 template <class = void>
@@ -82,3 +95,5 @@ inline void free(void* memory) {
     __builtin_free(memory);
 }
 }  // namespace cunumpy_cpu_builtins
+#undef CUNUMPY_CPU_CHECK_RANGE
+#undef CUNUMPY_CPU_RANGE_INLINE
