@@ -269,7 +269,11 @@ def _reserve(sizes: list[int]) -> tuple[np.ndarray[Any, Any], int]:
 
 
 def _bytes_at(address: int, size: int) -> np.ndarray[Any, Any]:
-    return np.frombuffer((ctypes.c_ubyte * size).from_address(address), np.uint8) if size else np.empty(0, np.uint8)
+    return (
+        np.frombuffer(memoryview((ctypes.c_ubyte * size).from_address(address)), np.uint8)
+        if size
+        else np.empty(0, np.uint8)
+    )
 
 
 def _address(array: np.ndarray[Any, Any]) -> int:
