@@ -170,13 +170,16 @@ def _run_checked(
     arguments: Sequence[tuple[int, Argument]],
 ) -> str | None:
     """Run a kernel on copies of its arrays; return what was found, and what ended the launch."""
+    blocks = math.prod(grid)
+    if cooperative and blocks > 1:  # what looks at accesses is not for several threads of the system
+        ended: str | None = library.function.launch(packed, grid, block, shared_mem, cooperative)
+        return ended
     copies = Arguments([argument for _, argument in arguments])
     packed = copies.repacked(packed, {number for number, _ in arguments})
-    blocks = math.prod(grid)
     with checks.lock:  # what looks at accesses is one for each library
-        checks.begin(copies, blocks, blocks if cooperative else 1, shared_mem)
+        checks.begin(copies, blocks, 1, shared_mem)
         try:
-            trap: str | None = library.function.launch(packed, grid, block, shared_mem, cooperative, 0, True)
+            trap: str | None = library.function.launch(packed, grid, block, shared_mem, False, 0, True)
         finally:
             faults = checks.end(grid, block)
             copies.write_back()

@@ -225,7 +225,8 @@ template <races::Kind kind>
 inline void check(const void* address, size_t size, const void* place) {
     if (__builtin_expect(!active, 0)) return;
     const char* at = (const char*)address;
-    Range& range = recent[((size_t)place >> 1) & 1023];
+    Range own = {};  // where several threads of the system run, they can't share what is remembered
+    Range& range = __builtin_expect(races::several_workers, 0) ? own : recent[((size_t)place >> 1) & 1023];
     if (__builtin_expect((size_t)(at - range.begin) >= range.bytes, 0)) find_range(range, at, size, kind, place);
     const Region* region = range.region;
     if (region == nullptr) return;
