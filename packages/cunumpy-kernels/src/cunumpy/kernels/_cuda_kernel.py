@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import sys
 from dataclasses import replace
 from functools import partial
@@ -1196,8 +1197,8 @@ class PreparedLaunch:
     def _run_on_cpu(self, debug: bool) -> None:
         kernel, cpu = self._kernel, self._cpu
         assert cpu is not None
-        if debug:
-            cpu.launch(self._grid, self._block, self._packed, self._shared)
+        if debug or "CUNUMPY_CPU_CHECK" in os.environ:
+            cpu.launch(self._grid, self._block, self._args, self._shared)
         else:
             if self._run is None:
                 self._run = cpu.prepared(self._grid, self._block, self._shared)
