@@ -1198,7 +1198,7 @@ class PreparedLaunch:
         kernel, cpu = self._kernel, self._cpu
         assert cpu is not None
         if debug or "CUNUMPY_CPU_CHECK" in os.environ:
-            cpu.launch(self._grid, self._block, self._args, self._shared)
+            cpu.launch(self._grid, self._block, self._args, self._shared, self._packed)
         else:
             if self._run is None:
                 self._run = cpu.prepared(self._grid, self._block, self._shared)

@@ -104,9 +104,17 @@ class CpuKernel:
             self._libraries = {}
             self.quick = None
 
-    def launch(self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...], shared_mem: int) -> None:
-        """Run the kernel, and return when it has ended."""
-        packed = self.pack(args)
+    def launch(
+        self,
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        args: tuple[Any, ...],
+        shared_mem: int,
+        packed: list[Any] | None = None,
+    ) -> None:
+        """Run the kernel, and return when it has ended; `packed` are the arguments if `pack` has been called."""
+        if packed is None:
+            packed = self.pack(args)
         if 0 in grid:
             return
         debug = self.kernel.debug_active()
