@@ -524,7 +524,7 @@ def test_the_stand_in_is_installed_without_loading_the_cpu_device():
 
 
 def test_names_are_the_contracts():
-    assert len(xp.kernel_testing.__all__) == 26
+    assert len(xp.kernel_testing.__all__) == 27
     assert xp.kernel_testing.__all__ == sorted(xp.kernel_testing.__all__)
     for name in [*xp.kernel_testing.__all__, "SKIP_REASON", "TEST_ARGS_SETTINGS", "MPI_LAUNCHER_PREFIXES"]:
         assert getattr(xp.kernel_testing, name) is not None

@@ -2,7 +2,7 @@
 
 Kernels: `assert_kernels_agree` and `check_parity` compare a host kernel with its CUDA version, on a GPU and on the CPU
 device, which runs unmodified CUDA C++ on the CPU; `emulate_cuda_kernel` runs one kernel there, `emulated_launches` all
-of a block.
+of a block; `assert_schedule_independent` compares the results of different orders of threads.
 
 Programs: the stand-in for CuPy runs programs that use CuPy on NumPy buffers, as strictly as CuPy would: host arrays are
 not converted, results of reductions stay 0-d arrays, names and parameters are CuPy's. Start Python with
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         fake_cupy_session,
     )
     from ._parity import assert_kernels_agree, check_parity, parity_cases
+    from ._schedules import assert_schedule_independent
 
     BACKENDS: list[Any]
     backend: Any
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKENDS",
     "assert_kernels_agree",
+    "assert_schedule_independent",
     "backend",
     "bounds_check_views_available",
     "check_parity",
@@ -98,6 +100,7 @@ _MODULES = {
     ),
     "_subprocess": ("MPI_LAUNCHER_PREFIXES",),
     "_parity": ("TEST_ARGS_SETTINGS", "assert_kernels_agree", "check_parity", "parity_cases"),
+    "_schedules": ("assert_schedule_independent",),
     "_pytest_objects": (
         "BACKENDS",
         "backend",

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from cunumpy.cuda import CudaParameter
 
-_Key = tuple[Compiler, tuple[str, ...], bool, bool, bool, str]
+_Key = tuple[Compiler, tuple[str, ...], bool, bool, bool, bool, str]
 
 _libraries: weakref.WeakKeyDictionary[CudaKernel, dict[_Key, Library]] = weakref.WeakKeyDictionary()
-"""What was compiled of each kernel, by compiler, options, size of grids, debug mode, checks and headers."""
+"""What was compiled of each kernel, by compiler, options, size of grids, debug mode, checks, order and headers."""
 
 
 class Emulation(NamedTuple):
@@ -49,11 +49,14 @@ class Emulation(NamedTuple):
         More options of the C++ compiler.
     strict : bool
         Take device arrays alone, as a GPU does.
+    schedule : int or None
+        The order of blocks and threads, see `Function.launch`; None for the fastest.
     """
 
     compiler: Compiler | None = None
     options: tuple[str, ...] = ()
     strict: bool = False
+    schedule: int | None = None
 
     def launch(
         self,
@@ -97,6 +100,7 @@ class Emulation(NamedTuple):
             kernel._owner,
             cooperative=kernel.cooperative,
             arguments=tuple(arguments),
+            schedule=self.schedule or 0,
         )
         if kernel.check_finite:
             text = f"{kernel._owner} (grid {blocks}, block {threads})"
@@ -114,6 +118,7 @@ class Emulation(NamedTuple):
             and not kernel.cooperative
             and not cpu.checks_launches(kernel.debug is not False)
             and not self.strict
+            and self.schedule is None
             and not kernel.check_finite
             and kernel.signature is not None
             and (n_threads is None or type(n_threads) is int)
@@ -139,7 +144,9 @@ class Emulation(NamedTuple):
     def _key(self, kernel: CudaKernel, wide: bool) -> _Key:
         compiler = self.compiler or find_compiler()
         debug = kernel.debug is not False
-        return compiler, self.options, wide, debug, cpu.checks_launches(debug), kernel._headers.digest()
+        ordered = self.schedule is not None  # results are compared, without checks
+        check = cpu.checks_launches(debug) and not ordered
+        return compiler, self.options, wide, debug, check, ordered, kernel._headers.digest()
 
     def _library(self, kernel: CudaKernel, wide: bool) -> Library:
         key = self._key(kernel, wide)
@@ -150,7 +157,7 @@ class Emulation(NamedTuple):
                 found = known.get(key)
                 if found is None:
                     program = program_of(kernel, wide=wide, debug=key[3], check=key[4])._replace(
-                        host_options=self.options
+                        ordered=key[5], host_options=self.options
                     )
                     found = known[key] = Library(program, kernel.signature, compiler=key[0])
         return found

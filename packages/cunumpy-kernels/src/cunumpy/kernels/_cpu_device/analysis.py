@@ -27,15 +27,17 @@ from cunumpy.kernels._cpu_device.strides import (
     with_widths,
 )
 
-FIBERS, SPLIT_LOOPS, LOOPS, MERGED_LOOPS, GRID_STRIDE = (
+FIBERS, SPLIT_LOOPS, LOOPS, MERGED_LOOPS, GRID_STRIDE, CHECKED_LOOPS = (
     "fibers",
     "loops between barriers",
     "loops",
     "merged loops",
     "grid-stride loops",
+    "loops in order",
 )
 """Each thread on a stack of its own; loops over the threads of a block, between barriers; without any; over those of
-all blocks of a row at once; and these for each step of a grid-stride loop."""
+all blocks of a row at once; and these for each step of a grid-stride loop. In loops in order a launch says in which
+order blocks and threads run."""
 
 
 def _words(text: str) -> frozenset[str]:

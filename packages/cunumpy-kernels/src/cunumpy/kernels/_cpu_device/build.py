@@ -18,6 +18,7 @@ from cunumpy.cuda import DEBUG_OPTIONS, cuda_include_dir
 from cunumpy.errors import CompileError, KernelError
 from cunumpy.kernels._build_cache import BuildCache, build_hash, cpu_features
 from cunumpy.kernels._cpu_device.analysis import (
+    CHECKED_LOOPS,
     FIBERS,
     GRID_STRIDE,
     LOOPS,
@@ -76,6 +77,8 @@ class Program(NamedTuple):
         For grids so large that a place along x needs more than 31 bits.
     debug : bool
         With checks of bounds, and with the indices that each thread has on a GPU.
+    ordered : bool
+        Thread after thread, in an order that a launch can choose.
     host_options : tuple of str
         More options, of the C++ compiler; they come last.
     check : bool
@@ -92,6 +95,7 @@ class Program(NamedTuple):
     kernels: tuple[str, ...] = ()
     wide: bool = False
     debug: bool = False
+    ordered: bool = False
     host_options: tuple[str, ...] = ()
     check: bool = False
 
@@ -112,7 +116,8 @@ class Program(NamedTuple):
     def key(self, compiler: Compiler) -> str:
         """Return the key of the build: a hash over everything that it depends on."""
         parts = [
-            *(self.source, self.filename, self.built, self.flags(), self.headers, self.wide, self.debug, self.check),
+            *(self.source, self.filename, self.built, self.flags(), self.headers),
+            *(self.wide, self.debug, self.check, self.ordered),
             *(_own_digest(), compiler.identity, optimisation_flags(compiler), checking_flags(compiler), cpu_features()),
         ]
         return f"cpu-{_plain_name(self.built[0])}-{build_hash(parts)}"
@@ -257,8 +262,8 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
     for analysis in analyses:
         if (program.wide or program.debug or program.check) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
             analysis.mode = LOOPS
-        if program.check and analysis.mode == SPLIT_LOOPS:
-            analysis.mode = FIBERS
+        if program.check or program.ordered:
+            analysis.mode = FIBERS if analysis.mode in (FIBERS, SPLIT_LOOPS) else CHECKED_LOOPS
     try:
         local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
     except CompileError:
@@ -329,7 +334,7 @@ def _compile(
     given, aligned = flags_and_aligned
     fast = checking_flags(compiler) if program.check else optimisation_flags(compiler)
     flags, directives = as_directives([*given, *fast, *program.host_options])
-    unit = translation_unit(program.source, program.filename, kernels, directives, variables, check=program.check)
+    unit = translation_unit(program.source, program.filename, kernels, directives, variables)
     (folder / _UNIT).write_text(unit, encoding="utf-8")
     ours = ["-DCUNUMPY_CPU_ALIGNAS"] if aligned else []
     wide = ["-DCUNUMPY_CPU_WIDE"] if program.wide else []

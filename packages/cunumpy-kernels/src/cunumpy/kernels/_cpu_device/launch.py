@@ -145,6 +145,7 @@ def launch(
     *,
     cooperative: bool = False,
     arguments: Sequence[tuple[int, Argument]] = (),
+    schedule: int = 0,
 ) -> None:
     """Check what every CUDA device limits, and run a kernel; see `launcher.Function`.
 
@@ -155,7 +156,7 @@ def launch(
     if library.checks is not None:
         trap = _run_checked(library, library.checks, grid, block, packed, shared_mem, cooperative, arguments)
     else:
-        trap = library.function.launch(packed, grid, block, shared_mem, cooperative)
+        trap = library.function.launch(packed, grid, block, shared_mem, cooperative, schedule)
     if trap is not None:
         _fail(owner, trap, grid, block)
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cunumpy.kernels._cpu_device.analysis import FIBERS, GRID_STRIDE, LOOPS, MERGED_LOOPS, SPLIT_LOOPS
+from cunumpy.kernels._cpu_device.analysis import (
+    CHECKED_LOOPS,
+    FIBERS,
+    GRID_STRIDE,
+    LOOPS,
+    MERGED_LOOPS,
+    SPLIT_LOOPS,
+)
 from cunumpy.kernels._cpu_device.compiler import GENERATED
 
 if TYPE_CHECKING:
@@ -19,6 +26,7 @@ _RUNNERS = {
     LOOPS: "Loops",
     MERGED_LOOPS: "MergedLoops",
     GRID_STRIDE: "GridStrideLoops",
+    CHECKED_LOOPS: "CheckedLoops",
 }
 
 MAX_SHARED_BYTES = 232448
@@ -39,8 +47,6 @@ def translation_unit(
     kernels: Sequence[tuple[str, Analysis]],
     directives: Sequence[str] = (),
     variables: Sequence[str] = (),
-    *,
-    check: bool = False,
 ) -> str:
     """Return the C++ source of a library of kernels.
 
@@ -56,8 +62,6 @@ def translation_unit(
         Of the preprocessor, before the source.
     variables : sequence of str
         Global variables whose addresses can be asked for.
-    check : bool, default: False
-        Run one thread after another where they don't wait for each other.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def translation_unit(
                 generated[analysis.edges.text] = None
                 functions += f", &{analysis.edges.find}{arguments}, &{analysis.edges.between}{arguments}"
         which = number or ""
-        runner = "CheckedLoops" if check and analysis.mode == LOOPS else _RUNNERS[analysis.mode]
+        runner = _RUNNERS[analysis.mode]
         entries.append(f"typedef cunumpy_cpu::{runner}<{functions}> cunumpy_cpu_runner{which};")
         entries.append(f"CUNUMPY_CPU_ENTRY({which})")
     entries += [f"CUNUMPY_CPU_GLOBAL({name})" for name in variables]
