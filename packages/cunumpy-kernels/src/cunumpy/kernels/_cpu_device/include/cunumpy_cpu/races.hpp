@@ -84,7 +84,7 @@ struct BlockState {
     unsigned int fence_time[BLOCK_THREADS];  // 0: none
     unsigned int parts[BLOCK_WARPS][LANES][LANES];  // what lane knows of lane, where parts of a warp have synchronised
     bool pending;               // a second write, whose value is not known yet
-    unsigned char before[8];
+    unsigned char before[16];
     Race pending_race;
     unsigned long long pending_pair;
 };
@@ -349,14 +349,12 @@ static inline void access_as(const Shadow& shadow, BlockState& now, size_t offse
         self.mask = (unsigned char)(((1u << size) - 1) << skipped);
         return touch<kind>(shadow, now, granule, self, at, size);
     }
-    const char* byte = (const char*)at;
     unsigned int first = skipped;
-    while (size > 0) {
-        const unsigned int part = size < width - first ? size : width - first;
+    for (unsigned int left = size; left > 0;) {
+        const unsigned int part = left < width - first ? left : width - first;
         self.mask = (unsigned char)(((1u << part) - 1) << first);
-        touch<kind>(shadow, now, granule++, self, byte, part);
-        size -= part;
-        byte += part;
+        touch<kind>(shadow, now, granule++, self, at, size);
+        left -= part;
         first = 0;
     }
 }
