@@ -139,6 +139,15 @@ VARIABLES: dict[str, Variable] = {
             default_text="on in `cunumpy.kernel_testing` and in debug mode, else off",
         ),
         Variable(
+            "CUNUMPY_CPU_TIME_LIMIT",
+            "cunumpy-kernels",
+            "after so many seconds a launch of a CUDA kernel on the CPU is ended with an error; 0 for never",
+            "by each launch that takes long",
+            default=None,
+            default_text="none; 60 for launches with checks",
+            least=0,
+        ),
+        Variable(
             "MAYBEMPI",
             "cunumpy-core",
             "whether this process counts as part of an MPI run, whatever the launcher's variables say",

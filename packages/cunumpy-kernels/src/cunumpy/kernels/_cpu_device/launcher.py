@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cunumpy import _environment
 from cunumpy._threads import thread_count
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import CompileError
@@ -44,9 +45,11 @@ class Function:
         The address of the function that runs blocks.
     parameters : tuple
         What `describe_parameter` returns of each.
+    checked : bool
+        Whether it was compiled with checks, which has a limit of time.
     """
 
-    def __init__(self, entry: int, parameters: tuple[Any, ...]) -> None:
+    def __init__(self, entry: int, parameters: tuple[Any, ...], checked: bool) -> None:
         self._run = _Run(entry)
 
     def call(self, args: tuple[Any, ...], n_threads: Any, axis: Any, width: int, shared_mem: int) -> Any:
@@ -101,6 +104,8 @@ class Function:
             ctypes.cast(ctypes.byref(_worker.fibers), ctypes.c_void_p),
             None,
             schedule,
+            None,
+            None,
         )
         failed = self._run(ctypes.byref(info), pointers, 0, blocks[0] * blocks[1] * blocks[2])
         return message.value.decode(errors="replace") if failed else None
@@ -117,6 +122,8 @@ class _Launch(ctypes.Structure):  # as in entry.hpp
         ("fibers", ctypes.c_void_p),
         ("grid_barrier", ctypes.c_void_p),
         ("schedule", ctypes.c_uint),
+        ("interrupt", ctypes.c_void_p),
+        ("leave", ctypes.c_void_p),
     )
 
 
@@ -127,12 +134,22 @@ _Run = ctypes.CFUNCTYPE(
 _worker = threading.local()
 
 
-def describe_parameter(parameter: CudaParameter) -> tuple[int, int, bool, bool, int, int]:
+CHECKED_TIME_LIMIT = 60
+"""Seconds after which a launch with checks is ended, unless `CUNUMPY_CPU_TIME_LIMIT` says otherwise."""
+
+
+def time_limit(checked: bool) -> float:
+    """Return the seconds after which a launch is ended, 0 for never: ``CUNUMPY_CPU_TIME_LIMIT`` says it."""
+    setting = _environment.read("CUNUMPY_CPU_TIME_LIMIT")
+    return float((CHECKED_TIME_LIMIT if checked else 0) if setting is None else setting)
+
+
+def describe_parameter(parameter: CudaParameter) -> tuple[int, int, bool, bool, int, int, str]:
     """Return what the C extension has to know of a parameter.
 
     Returns
     -------
-    kind, type_number, const, contiguous, ndim, size : tuple of int
+    kind, type_number, const, contiguous, ndim, size, name : tuple
         The type's number in NumPy is -1 for ``void*``.
     """
     dtype = parameter.dtype
@@ -146,18 +163,19 @@ def describe_parameter(parameter: CudaParameter) -> tuple[int, int, bool, bool, 
         kind = _NUMBER
     number = -1 if dtype is None else dtype.num
     contiguous = parameter.pointer or parameter.contiguous
-    return kind, number, parameter.const, contiguous, parameter.view_ndim or 0, parameter.size
+    return kind, number, parameter.const, contiguous, parameter.view_ndim or 0, parameter.size, parameter.name
 
 
-def describe_unknown(size: int) -> tuple[int, int, bool, bool, int, int]:
+def describe_unknown(size: int) -> tuple[int, int, bool, bool, int, int, str]:
     """Return the same of a parameter of which only the size is known."""
-    return _OTHER, -1, False, False, 0, size
+    return _OTHER, -1, False, False, 0, size, ""
 
 
-def make_function(entry: int, parameters: tuple[Any, ...], cache: BuildCache) -> Any:
+def make_function(entry: int, parameters: tuple[Any, ...], cache: BuildCache, *, checked: bool = False) -> Any:
     """Return what launches a compiled kernel; see `Function`."""
+    time_limit(checked)  # raises for a setting that means nothing
     module = _extension(cache)
-    return Function(entry, parameters) if module is None else module.Function(entry, parameters)
+    return (Function if module is None else module.Function)(entry, parameters, checked)
 
 
 _extensions: dict[str, Any] = {}
@@ -207,6 +225,7 @@ def _load(cache: BuildCache) -> Any:
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     module.set_thread_count(thread_count)
+    module.set_time_limit(time_limit)
     return module
 
 

@@ -7,12 +7,19 @@
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
+#include <ucontext.h>
+#ifdef __linux__
+#include <link.h>
+#endif
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -30,6 +37,8 @@ struct cunumpy_cpu_launch {  // as in entry.hpp
     void** fibers;
     void* grid_barrier;
     unsigned int schedule;
+    void* (*interrupt)(unsigned int* where);
+    void (*leave)(void* place);
 };
 struct GridBarrier {  // as in trap.hpp
     unsigned int blocks, arrived, round, ended;
@@ -43,16 +52,30 @@ typedef unsigned long long u64;
 
 // ---- workers --------------------------------------------------------------------------------------------------------
 
-// What a thread of the operating system keeps from launch to launch.
+struct Job;
+
+// What a thread of the operating system keeps from launch to launch. What the handlers of signals need is set while a
+// kernel runs.
 struct Worker {
     void* fibers;
     char message[4096];
+    Job* job;
+    cunumpy_cpu_launch* launch;
+    u64 first, last;  // the blocks that are run now
+    bool interrupted;
+    pthread_t thread;
+    Worker* next;  // in the list of the job
 };
 
 thread_local Worker own_worker;
 
+enum Cancelled { NO, TIME, CONTROL_C };
+
+struct Function;
+
 struct Job {
     Run run;
+    const Function* function;
     cunumpy_cpu_launch launch;
     void** arguments;
     u64 total, chunk;
@@ -61,6 +84,12 @@ struct Job {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     u64 failed_block = ~0ull;
     std::string message;
+    Worker* workers = nullptr;  // those that run blocks of it
+    std::atomic<int> cancelled{NO};
+    std::chrono::steady_clock::time_point started;
+    bool of_main_thread = false, checked = false, limit_known = false;
+    double limit = 0;  // seconds
+    Job *previous = nullptr, *next_job = nullptr;  // in the list of all
 
     void failed(const cunumpy_cpu_launch& at) {
         pthread_mutex_lock(&lock);
@@ -77,13 +106,42 @@ struct Job {
         mine.message = own_worker.message;
         mine.message_size = sizeof own_worker.message;
         mine.fibers = &own_worker.fibers;
+        Worker& self = own_worker;
+        self.interrupted = false;
+        self.job = this;
+        self.launch = &mine;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
         while (!stopped) {
             const u64 first = next.fetch_add(chunk);
             if (first >= total) break;
-            if (run(&mine, arguments, first, total - first < chunk ? total : first + chunk)) failed(mine);
+            self.first = first;
+            self.last = total - first < chunk ? total : first + chunk;
+            if (run(&mine, arguments, self.first, self.last)) {
+                if (self.interrupted) mine.failed_block = first;
+                failed(mine);
+            }
         }
+        self.launch = nullptr;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        self.job = nullptr;
+    }
+
+    // A thread has to be in the list while it works, to be interrupted.
+    void enter() {
+        own_worker.thread = pthread_self();
+        own_worker.next = workers;
+        workers = &own_worker;
+    }
+
+    void exit() {
+        Worker** link = &workers;
+        while (*link != &own_worker) link = &(*link)->next;
+        *link = own_worker.next;
     }
 };
+
+void prepare_signals(long long time);
+void report_fault(Worker& self, int number, siginfo_t* info, ucontext_t* context);
 
 // Threads that wait for work. One launch has them at a time; another one that comes meanwhile runs on its own thread.
 struct Pool {
@@ -97,6 +155,7 @@ struct Pool {
 Pool* pool = nullptr;
 
 void* worker_loop(void*) {
+    prepare_signals(0);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         while (pool->wanted == 0) pthread_cond_wait(&pool->wake, &pool->lock);
@@ -104,7 +163,13 @@ void* worker_loop(void*) {
         ++pool->active;
         Job* job = pool->job;
         pthread_mutex_unlock(&pool->lock);
+        pthread_mutex_lock(&job->lock);
+        job->enter();
+        pthread_mutex_unlock(&job->lock);
         job->work();
+        pthread_mutex_lock(&job->lock);
+        job->exit();
+        pthread_mutex_unlock(&job->lock);
         pthread_mutex_lock(&pool->lock);
         if (--pool->active == 0) pthread_cond_signal(&pool->done);
     }
@@ -113,6 +178,7 @@ void* worker_loop(void*) {
 void add_threads(int count) {
     sigset_t all, before;
     sigfillset(&all);
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG}) sigdelset(&all, number);  // ours, see below
     pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the interpreter's threads
     while (pool->threads < count) {
         pthread_t thread;
@@ -155,14 +221,334 @@ bool run_job(Job& job, int workers, bool all) {
     return true;
 }
 
+// ---- kernels that crash or never end --------------------------------------------------------------------------------
+//
+// A fault of a kernel ends the launch, not the process: the handler lets its thread go on in cunumpy_cpu_leave, which is
+// the way of all traps. Faults of other code go to the handler that was there before.
+//
+// A thread of its own, which sleeps unless there are launches, looks after launches that take long: it ends those that
+// pass the limit of time, and those of Python's main thread after Ctrl-C, by a signal to their threads. They leave only
+// where they run code of the kernel's library, never within a function of the system, which may hold a lock.
+
+const int FAULTS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+struct sigaction former[65];  // by signal: what was there before ours
+thread_local int chained = 0;
+
+// Lets a thread go on at cunumpy_cpu_leave(place) when the handler returns.
+void go_on(ucontext_t* context, void (*leave)(void*), void* place) {
+#if defined(__linux__) && defined(__x86_64__)
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)leave;
+    context->uc_mcontext.gregs[REG_RDI] = (greg_t)place;
+#elif defined(__linux__) && defined(__aarch64__)
+    context->uc_mcontext.pc = (unsigned long long)leave;
+    context->uc_mcontext.regs[0] = (unsigned long long)place;
+#elif defined(__APPLE__) && defined(__x86_64__)
+    context->uc_mcontext->__ss.__rip = (__uint64_t)leave;
+    context->uc_mcontext->__ss.__rdi = (__uint64_t)place;
+#elif defined(__APPLE__) && defined(__aarch64__)
+    context->uc_mcontext->__ss.__pc = (__uint64_t)leave;
+    context->uc_mcontext->__ss.__x[0] = (__uint64_t)place;
+#else
+    (void)context;
+    leave(place);
+#endif
+}
+
+struct Registers {
+    uintptr_t code, stack;
+    int write;  // 1 if a store faulted, 0 if a load did, -1 if that is not known
+};
+
+Registers registers(ucontext_t* context) {
+#if defined(__linux__) && defined(__x86_64__)
+    return {(uintptr_t)context->uc_mcontext.gregs[REG_RIP], (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
+            (int)(context->uc_mcontext.gregs[REG_ERR] >> 1 & 1)};
+#elif defined(__linux__) && defined(__aarch64__)
+    return {(uintptr_t)context->uc_mcontext.pc, (uintptr_t)context->uc_mcontext.sp, -1};
+#elif defined(__APPLE__) && defined(__x86_64__)
+    return {(uintptr_t)context->uc_mcontext->__ss.__rip, (uintptr_t)context->uc_mcontext->__ss.__rsp, -1};
+#elif defined(__APPLE__) && defined(__aarch64__)
+    return {(uintptr_t)context->uc_mcontext->__ss.__pc, (uintptr_t)context->uc_mcontext->__ss.__sp, -1};
+#else
+    (void)context;
+    return {0, 0, -1};
+#endif
+}
+
+// Passes a signal on to the handler that was there before, at most once: that one may hand it back to ours.
+void chain(int number, siginfo_t* info, void* context) {
+    const struct sigaction& before = former[number];
+    const bool function = before.sa_flags & SA_SIGINFO
+                              ? before.sa_sigaction != nullptr
+                              : before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
+    if (number == SIGURG && !function) return;
+    if (!function || chained > 0) {
+        struct sigaction standard = {};
+        standard.sa_handler = SIG_DFL;
+        sigaction(number, &standard, nullptr);
+        if (info->si_code <= 0 || chained > 0) raise(number);  // else the instruction faults once more
+        return;
+    }
+    ++chained;
+    if (before.sa_flags & SA_SIGINFO)
+        before.sa_sigaction(number, info, context);
+    else
+        before.sa_handler(number);
+    --chained;
+}
+
+bool in_library(const Job& job, uintptr_t code);
+
+void on_fault(int number, siginfo_t* info, void* context) {
+    Worker& self = own_worker;
+    if (info->si_code > 0 && self.launch != nullptr && self.launch->interrupt != nullptr && chained == 0)
+        if (void* place = self.launch->interrupt(nullptr)) {
+            report_fault(self, number, info, (ucontext_t*)context);
+            go_on((ucontext_t*)context, self.launch->leave, place);
+            return;
+        }
+    chain(number, info, context);
+}
+
+void append_where(Worker& self, char* text, size_t size) {
+    unsigned int where[7] = {};
+    self.launch->interrupt(where);
+    const size_t used = strnlen(text, size);
+    const unsigned int* grid = self.launch->grid;
+    const u64 row = grid[0], plane = row * grid[1], last = self.last - 1;
+    if (where[6])
+        snprintf(text + used, size - used, " in block (%u, %u, %u), thread (%u, %u, %u)", where[0], where[1], where[2],
+                 where[3], where[4], where[5]);
+    else if (self.first == last)
+        snprintf(text + used, size - used, " in block (%llu, %llu, %llu)", last % row, last / row % grid[1],
+                 last / plane);
+    else
+        snprintf(text + used, size - used, " in one of the blocks from (%llu, %llu, %llu) to (%llu, %llu, %llu)",
+                 self.first % row, self.first / row % grid[1], self.first / plane, last % row, last / row % grid[1],
+                 last / plane);
+    self.interrupted = true;
+}
+
+void on_kick(int number, siginfo_t* info, void* context) {
+    Worker& self = own_worker;
+    Job* const job = self.job;
+    if (job == nullptr || self.launch == nullptr || job->cancelled == NO) return chain(number, info, context);
+    if (self.launch->interrupt == nullptr || !in_library(*job, registers((ucontext_t*)context).code)) return;
+    void* const place = self.launch->interrupt(nullptr);
+    if (place == nullptr) return;
+    if (job->cancelled == TIME)
+        snprintf(self.message, sizeof self.message,
+                 "did not end within %g s, the limit of time (CUNUMPY_CPU_TIME_LIMIT), and was", job->limit);
+    else
+        snprintf(self.message, sizeof self.message, "was interrupted by Ctrl-C (SIGINT), and was");
+    append_where(self, self.message, sizeof self.message);
+    go_on((ucontext_t*)context, self.launch->leave, place);
+}
+
+void install(int number, void (*handler)(int, siginfo_t*, void*)) {
+    struct sigaction now = {}, ours = {};
+    ours.sa_sigaction = handler;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+    sigemptyset(&ours.sa_mask);
+    sigaction(number, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handler) return;
+    former[number] = now;
+    sigaction(number, &ours, nullptr);
+}
+
+const size_t SIGNAL_STACK = 128 * 1024;
+
+struct SignalStack {
+    void* memory = nullptr;
+
+    ~SignalStack() {  // the thread ends
+        stack_t now = {};
+        if (memory == nullptr || sigaltstack(nullptr, &now) != 0 || now.ss_sp != memory) return;
+        stack_t none = {};
+        none.ss_flags = SS_DISABLE;
+        if (sigaltstack(&none, nullptr) == 0) free(memory);
+    }
+};
+
+thread_local SignalStack own_signal_stack;
+thread_local bool has_signal_stack = false;
+std::atomic<long long> handlers_seen{0};  // nanoseconds of the clock when ours were last found to be there
+
+// Before a thread runs kernels: handlers, which others may have replaced since, and a stack for them, since that of the
+// kernel may be full.
+void prepare_signals(long long time) {
+    if (__builtin_expect(!has_signal_stack, 0)) {
+        has_signal_stack = true;
+        stack_t now = {};
+        sigaltstack(nullptr, &now);
+        if ((now.ss_flags & SS_DISABLE) || now.ss_size < 32 * 1024) {
+            stack_t ours = {};
+            ours.ss_sp = own_signal_stack.memory = malloc(SIGNAL_STACK);
+            ours.ss_size = SIGNAL_STACK;
+            sigaltstack(&ours, nullptr);
+        }
+    }
+    if (time - handlers_seen < 1000000) return;  // each look costs a call of the system
+    handlers_seen = time;
+    struct sigaction now;
+    sigaction(SIGSEGV, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) return;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    for (int number : FAULTS) install(number, on_fault);
+    pthread_mutex_unlock(&lock);
+}
+
+
+// ---- launches that take long ----
+
+struct Watch {
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+    Job* jobs = nullptr;  // that run now
+    bool there = false, sleeps = false;
+};
+
+Watch* watch = nullptr;
+PyObject* time_limit = nullptr;  // the function of Python that returns the limit of time in seconds
+std::atomic<int> control_c{0};
+bool wraps_control_c = false;
+
+void on_control_c(int number, siginfo_t* info, void* context) {
+    control_c = 1;
+    const struct sigaction& before = former[number];
+    if (before.sa_flags & SA_SIGINFO)
+        before.sa_sigaction(number, info, context);
+    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+        before.sa_handler(number);
+    else if (before.sa_handler == SIG_DFL)
+        chain(number, info, context);
+}
+
+// Notices Ctrl-C while a launch of the main thread goes on, and only then.
+void wrap_control_c(bool on) {
+    if (on == wraps_control_c) return;
+    wraps_control_c = on;
+    if (on) {
+        control_c = 0;
+        install(SIGINT, on_control_c);
+        return;
+    }
+    struct sigaction now;
+    sigaction(SIGINT, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_control_c) sigaction(SIGINT, &former[SIGINT], nullptr);
+}
+
+const double TICK = 0.02, IDLE = 1.0, WRAPPED = 0.04;
+
+void* watch_loop(void*) {
+    typedef std::chrono::steady_clock Clock;
+    Watch& mine = *watch;
+    Clock::time_point busy = Clock::now();
+    pthread_mutex_lock(&mine.lock);
+    for (;;) {
+        const Clock::time_point now = Clock::now();
+        bool main_waits = false, any_cancelled = false, ask = false;
+        if (mine.jobs != nullptr) busy = now;
+        for (Job* job = mine.jobs; job != nullptr; job = job->next_job) {
+            const double age = std::chrono::duration<double>(now - job->started).count();
+            main_waits = main_waits || (job->of_main_thread && age > WRAPPED);
+            ask = ask || (!job->limit_known && age > 0.5);
+            if (job->cancelled == NO) {
+                if (job->limit_known && job->limit > 0 && age > job->limit)
+                    job->cancelled = TIME;
+                else if (job->of_main_thread && wraps_control_c && control_c)
+                    job->cancelled = CONTROL_C;
+                if (job->cancelled != NO) {
+                    install(SIGURG, on_kick);
+                    job->stopped = true;
+                }
+            }
+            if (job->cancelled != NO) {
+                any_cancelled = true;
+                pthread_mutex_lock(&job->lock);
+                for (Worker* worker = job->workers; worker != nullptr; worker = worker->next)
+                    pthread_kill(worker->thread, SIGURG);
+                pthread_mutex_unlock(&job->lock);
+            }
+        }
+        wrap_control_c(main_waits);
+        if (ask && time_limit != nullptr) {
+            pthread_mutex_unlock(&mine.lock);
+            double limits[2] = {};
+            const PyGILState_STATE state = PyGILState_Ensure();
+            for (int checked = 0; checked < 2; ++checked) {
+                PyObject* found = PyObject_CallFunction(time_limit, "i", checked);
+                if (found != nullptr) limits[checked] = PyFloat_AsDouble(found);
+                Py_XDECREF(found);
+                if (PyErr_Occurred()) PyErr_WriteUnraisable(time_limit);
+            }
+            PyGILState_Release(state);
+            pthread_mutex_lock(&mine.lock);
+            for (Job* job = mine.jobs; job != nullptr; job = job->next_job)
+                if (!job->limit_known) {
+                    job->limit = limits[job->checked];
+                    job->limit_known = true;
+                }
+            continue;
+        }
+        if (mine.jobs == nullptr && std::chrono::duration<double>(now - busy).count() > IDLE) {
+            mine.sleeps = true;
+            while (mine.sleeps) pthread_cond_wait(&mine.wake, &mine.lock);
+            continue;
+        }
+        pthread_mutex_unlock(&mine.lock);
+        const double wait = any_cancelled ? 0.001 : TICK;
+        const struct timespec pause = {0, (long)(wait * 1e9)};
+        nanosleep(&pause, nullptr);
+        pthread_mutex_lock(&mine.lock);
+    }
+}
+
+void begin_watch(Job& job) {
+    pthread_mutex_lock(&watch->lock);
+    job.next_job = watch->jobs;
+    if (watch->jobs != nullptr) watch->jobs->previous = &job;
+    watch->jobs = &job;
+    if (!watch->there) {
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        pthread_t thread;
+        if (pthread_create(&thread, nullptr, watch_loop, nullptr) == 0) {
+            pthread_detach(thread);
+            watch->there = true;
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    } else if (watch->sleeps) {
+        watch->sleeps = false;
+        pthread_cond_signal(&watch->wake);
+    }
+    pthread_mutex_unlock(&watch->lock);
+}
+
+void end_watch(Job& job) {
+    pthread_mutex_lock(&watch->lock);
+    (job.previous != nullptr ? job.previous->next_job : watch->jobs) = job.next_job;
+    if (job.next_job != nullptr) job.next_job->previous = job.previous;
+    pthread_mutex_unlock(&watch->lock);
+}
+
 std::string known_setting;
 int known_workers = 0;
 PyObject* thread_count = nullptr;  // the function of Python that reads CUNUMPY_NUM_THREADS
 
-void before_fork() { pthread_mutex_lock(&pool->lock); }
-void after_fork_in_parent() { pthread_mutex_unlock(&pool->lock); }
+void before_fork() {
+    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(&watch->lock);
+}
+void after_fork_in_parent() {
+    pthread_mutex_unlock(&watch->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
 void after_fork_in_child() {  // which has none of the threads
     pool = new Pool;
+    watch = new Watch;
     known_workers = 0;
 }
 
@@ -196,6 +582,7 @@ struct Parameter {
     bool is_const, contiguous;
     int ndim;
     unsigned int size, offset;
+    std::string name;
 };
 
 struct Function {
@@ -204,8 +591,81 @@ struct Function {
     double cost;  // nanoseconds of one thread, as measured; 0 if it never ran
     std::vector<Parameter>* parameters;
     unsigned int bytes;
-    bool fast;
+    bool fast, checked;
+    uintptr_t code, code_end;  // of the library
 };
+
+bool in_library(const Job& job, uintptr_t code) {
+    return code >= job.function->code && code < job.function->code_end;
+}
+
+#ifdef __linux__
+int find_code(struct dl_phdr_info* info, size_t, void* data) {
+    Function* const function = (Function*)data;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        const uintptr_t first = info->dlpi_addr + segment.p_vaddr, last = first + segment.p_memsz;
+        if (segment.p_type != PT_LOAD || (uintptr_t)function->run < first || (uintptr_t)function->run >= last) continue;
+        function->code = first;
+        function->code_end = last;
+        return 1;
+    }
+    return 0;
+}
+#endif
+
+// Says which argument an address is next to.
+void append_nearest(const Job& job, uintptr_t address, char* text, size_t size) {
+    const Parameter* nearest = nullptr;
+    long long distance = 0;
+    for (size_t i = 0; i < job.function->parameters->size(); ++i) {
+        const Parameter& parameter = (*job.function->parameters)[i];
+        if (parameter.kind == NUMBER) continue;
+        const unsigned int words = parameter.kind == OTHER ? parameter.size / 8 : 1;
+        for (unsigned int word = 0; word < words; ++word) {
+            uintptr_t start;
+            memcpy(&start, (char*)job.arguments[i] + 8 * word, sizeof start);
+            const long long apart = (long long)(address - start);
+            if (start < 4096 || llabs(apart) > 1ll << 44) continue;
+            if (nearest == nullptr || llabs(apart) < llabs(distance)) {
+                nearest = &parameter;
+                distance = apart;
+            }
+        }
+    }
+    const size_t used = strnlen(text, size);
+    if (nearest != nullptr)
+        snprintf(text + used, size - used, " (%lld bytes %s argument %s begins, the nearest)",
+                 llabs(distance), distance < 0 ? "before" : "after", nearest->name.c_str());
+}
+
+void report_fault(Worker& self, int number, siginfo_t* info, ucontext_t* context) {
+    const Registers at = registers(context);
+    const uintptr_t address = (uintptr_t)info->si_addr;
+    char* const text = self.message;
+    const size_t size = sizeof self.message;
+    const char* const access = at.write < 0 ? "access to" : at.write ? "write to" : "read of";
+    if (number == SIGFPE) {
+        snprintf(text, size,
+                 info->si_code == FPE_INTDIV
+                     ? "integer division by zero, or of the lowest number by -1 (on a GPU the result is undefined)"
+                     : "arithmetic fault");
+    } else if (number == SIGILL) {
+        snprintf(text, size, "an instruction that the processor does not take, perhaps in code that can't be reached");
+    } else if (address + (1 << 20) > at.stack && address < at.stack + (1 << 16)) {
+        snprintf(text, size, "stack overrun, perhaps by a recursion without end or by large local arrays,");
+    } else if (address < 65536 && info->si_code != 0x80) {
+        snprintf(text, size, "%s memory at %#llx, by a null pointer", access, (u64)address);
+    } else if (info->si_code == 0x80) {  // SI_KERNEL: the address is not told
+        snprintf(text, size, "access to memory by a pointer that can't be one");
+    } else {
+        snprintf(text, size, "%s memory at %#llx that is not the kernel's", access, (u64)address);
+        append_nearest(*self.job, address, text, size);
+    }
+    append_where(self, text, size);
+}
+
+unsigned long main_thread = 0;  // that of Python
 
 // Runs a launch. Returns None, the text of a trap, or nullptr with an exception set.
 PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* grid, const unsigned int* block,
@@ -213,6 +673,9 @@ PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* gr
     Job job;
     GridBarrier barrier = {};
     job.run = self->run;
+    job.function = self;
+    job.checked = self->checked;
+    job.of_main_thread = PyThread_get_thread_ident() == main_thread;
     job.launch = cunumpy_cpu_launch{};
     for (int axis = 0; axis < 3; ++axis) {
         job.launch.grid[axis] = grid[axis];
@@ -240,7 +703,12 @@ PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* gr
     bool started = true;
     Py_BEGIN_ALLOW_THREADS;
     const auto start = std::chrono::steady_clock::now();
+    job.started = start;
+    prepare_signals(std::chrono::duration_cast<std::chrono::nanoseconds>(start.time_since_epoch()).count());
+    job.enter();
+    begin_watch(job);
     started = run_job(job, workers, cooperative);
+    end_watch(job);
     const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start;
     const double cost = elapsed.count() * workers / threads;
     self->cost = self->cost == 0 ? cost : 0.5 * (self->cost + cost);
@@ -249,6 +717,10 @@ PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* gr
         PyErr_Format(PyExc_RuntimeError, "the system does not start the %d threads of a cooperative launch", workers);
         return nullptr;
     }
+    if (job.cancelled == CONTROL_C && PyErr_CheckSignals() != 0) return nullptr;
+    if (job.stopped && job.failed_block == ~0ull && job.cancelled != NO)  // no thread was in the kernel just then
+        job.message = job.cancelled == TIME ? "did not end within the limit of time (CUNUMPY_CPU_TIME_LIMIT)"
+                                            : "was interrupted by Ctrl-C (SIGINT)";
     if (job.stopped) return PyUnicode_DecodeUTF8(job.message.data(), (Py_ssize_t)job.message.size(), "replace");
     Py_RETURN_NONE;
 }
@@ -456,21 +928,30 @@ int function_init(PyObject* object, PyObject* args, PyObject*) {
     Function* self = (Function*)object;
     unsigned long long entry;
     PyObject* described;
-    if (!PyArg_ParseTuple(args, "KO!", &entry, &PyTuple_Type, &described)) return -1;
+    int checked;
+    if (!PyArg_ParseTuple(args, "KO!p", &entry, &PyTuple_Type, &described, &checked)) return -1;
+    self->checked = checked;
     self->run = (Run)(uintptr_t)entry;
     self->cost = 0;
     self->fast = true;
+    self->code = 0;
+    self->code_end = ~(uintptr_t)0;
+#ifdef __linux__
+    dl_iterate_phdr(find_code, self);
+#endif
     auto* parameters = new std::vector<Parameter>;
     unsigned int offset = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(described); ++i) {
         Parameter one;
         int kind, is_const, contiguous;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(described, i), "iippiI", &kind, &one.type, &is_const, &contiguous,
-                              &one.ndim, &one.size)) {
+        const char* name;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(described, i), "iippiIs", &kind, &one.type, &is_const, &contiguous,
+                              &one.ndim, &one.size, &name)) {
             delete parameters;
             return -1;
         }
         one.kind = (Kind)kind;
+        one.name = name[0] != 0 ? std::string("'") + name + "'" : std::to_string(i);
         one.is_const = is_const;
         one.contiguous = contiguous;
         offset = (offset + 15) & ~15u;
@@ -507,7 +988,14 @@ PyObject* set_thread_count(PyObject*, PyObject* function) {
     Py_RETURN_NONE;
 }
 
+PyObject* set_time_limit(PyObject*, PyObject* function) {
+    Py_INCREF(function);
+    Py_XSETREF(time_limit, function);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef module_methods[] = {
+    {"set_time_limit", set_time_limit, METH_O, nullptr},
     {"set_thread_count", set_thread_count, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -520,6 +1008,15 @@ PyModuleDef module = {
 PyMODINIT_FUNC PyInit_launcher() {
     import_array();
     pool = new Pool;
+    watch = new Watch;
+    PyObject* threading = PyImport_ImportModule("threading");
+    PyObject* of_main = threading == nullptr ? nullptr : PyObject_CallMethod(threading, "main_thread", nullptr);
+    PyObject* ident = of_main == nullptr ? nullptr : PyObject_GetAttrString(of_main, "ident");
+    if (ident != nullptr) main_thread = PyLong_AsUnsignedLong(ident);
+    Py_XDECREF(ident);
+    Py_XDECREF(of_main);
+    Py_XDECREF(threading);
+    if (PyErr_Occurred()) return nullptr;
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     function_type.tp_name = "cunumpy.kernels._cpu_device.launcher.Function";
     function_type.tp_basicsize = sizeof(Function);

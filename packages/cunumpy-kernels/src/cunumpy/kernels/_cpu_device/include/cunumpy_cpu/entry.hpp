@@ -12,6 +12,19 @@
 
 namespace cunumpy_cpu {
 
+// As cunumpy_cpu_launch::interrupt. A grid's other blocks no longer wait for this one.
+__attribute__((noinline, cold)) static void* interrupt_launch(unsigned int* where) {
+    TrapState* state = trap_state;
+    if (state == nullptr) return nullptr;
+    if (where != nullptr) {
+        if (state->grid != nullptr) __atomic_add_fetch(&state->grid->ended, 1, __ATOMIC_ACQ_REL);
+        const uint3 block = true_block(), thread = true_thread();
+        const unsigned int all[] = {block.x, block.y, block.z, thread.x, thread.y, thread.z, state->fibers || CHECK};
+        for (int i = 0; i < 7; ++i) where[i] = all[i];
+    }
+    return state->place;
+}
+
 // Runs the blocks from `first` to before `last`, counted with x fastest; 1 if one of them trapped, and the rest did not
 // run.
 template <class Runner>
@@ -19,6 +32,8 @@ static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned lon
     const unsigned int *grid = launch->grid, *block = launch->block;
     gridDim = dim3(grid[0], grid[1], grid[2]);
     blockDim = dim3(block[0], block[1], block[2]);
+    launch->interrupt = interrupt_launch;
+    launch->leave = cunumpy_cpu_leave;
     const bool ended =
         run_guarded([=] { Runner::run(*launch, arguments, first, last); }, launch->message, launch->message_size);
     flush_output();

@@ -13,6 +13,10 @@ struct cunumpy_cpu_launch {
     void** fibers;                    // a slot that lives as long as the worker
     void* grid_barrier;
     unsigned int schedule;  // of blocks and threads: 0 in order, 1 backwards, else the seed of a random order
+    // Set by the kernel: where cunumpy_cpu_leave goes while a kernel runs, else null, for the handler of a signal. With
+    // `where` also block, thread, and whether they are known: code with loops over threads keeps them in registers.
+    void* (*interrupt)(unsigned int* where);
+    void (*leave)(void* place);
 };
 
 }
