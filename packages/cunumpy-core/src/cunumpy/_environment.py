@@ -139,6 +139,15 @@ VARIABLES: dict[str, Variable] = {
             default_text="on in `cunumpy.kernel_testing` and in debug mode, else off",
         ),
         Variable(
+            "CUNUMPY_CPU_CAPABILITY",
+            "cunumpy-kernels",
+            "the compute capability whose limits launches of CUDA kernels on the CPU have to keep",
+            "when a kernel is loaded",
+            choices=("7.0", "7.2", "7.5", "8.0", "8.6", "8.7", "8.9", "9.0", "10.0", "12.0"),
+            default="9.0",
+            default_text="`9.0`",
+        ),
+        Variable(
             "CUNUMPY_CPU_TIME_LIMIT",
             "cunumpy-kernels",
             "after so many seconds a launch of a CUDA kernel on the CPU is ended with an error; 0 for never",

@@ -17,10 +17,10 @@ from cunumpy.arguments._current_device import current_device
 from cunumpy.arguments._protocol import expand
 from cunumpy.errors import ArgumentTypeError, BackendUnavailableError, MissingCompilerError
 from cunumpy.kernels._cpu_device import launch as cpu
-from cunumpy.kernels._cpu_device.build import Library, cache_folder, program_of
+from cunumpy.kernels._cpu_device.build import Library, build_cache, cache_folder, program_of
 from cunumpy.kernels._cpu_device.checking import Argument, array_arguments
 from cunumpy.kernels._cpu_device.compiler import Compiler, find_compiler, named_compiler
-from cunumpy.kernels._cpu_device.source import MAX_SHARED_BYTES
+from cunumpy.kernels._cpu_device.limits import UNLIMITED_THREADS, check_registers
 from cunumpy.kernels._cuda_kernel import CudaKernel
 from cunumpy.kernels._emulated import EMULATOR
 
@@ -91,6 +91,8 @@ class Emulation(NamedTuple):
             arguments = array_arguments(kernel.signature, values)
         if 0 in blocks:
             return
+        if kernel.debug is not False:
+            check_registers(kernel, threads, build_cache())
         cpu.launch(
             lambda wide: self._library(kernel, wide),
             blocks,
@@ -115,6 +117,7 @@ class Emulation(NamedTuple):
         usual = (
             axis < 1
             and kernel._plain_block
+            and (kernel.debug is False or kernel._block[0] <= UNLIMITED_THREADS)
             and not kernel.cooperative
             and not cpu.checks_launches(kernel.debug is not False)
             and not self.strict
@@ -123,10 +126,10 @@ class Emulation(NamedTuple):
             and kernel.signature is not None
             and (n_threads is None or type(n_threads) is int)
             and type(shared_mem) is int
-            and 0 <= shared_mem <= MAX_SHARED_BYTES
+            and shared_mem >= 0
         )
         found = _libraries.get(kernel, {}).get(self._key(kernel, False)) if usual else None
-        if found is None:
+        if found is None or shared_mem > found.dynamic_limit:
             return False
         trap = found.function.call(args, n_threads, axis, kernel._block[0], shared_mem)
         if trap is not None and trap is not NotImplemented:

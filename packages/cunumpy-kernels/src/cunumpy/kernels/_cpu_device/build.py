@@ -41,6 +41,7 @@ from cunumpy.kernels._cpu_device.compiler import (
     run_compiler,
 )
 from cunumpy.kernels._cpu_device.launcher import describe_parameter, describe_unknown, make_function
+from cunumpy.kernels._cpu_device.limits import dynamic_limit, static_shared
 from cunumpy.kernels._cpu_device.ptx import replace_inline_ptx
 from cunumpy.kernels._cpu_device.source import has_aligned_shared, translation_unit, user_text
 
@@ -149,6 +150,8 @@ class Library:
         The bytes of each parameter.
     variables : list of str
         Global variables, of a module.
+    static_shared, dynamic_limit : int
+        Bytes of static shared memory, and the most of dynamic shared memory that a launch can have.
     function : Function
         What launches it; see `launcher`.
 
@@ -170,9 +173,12 @@ class Library:
         compiler, cache = compiler or find_compiler(), build_cache()
         key = program.key(compiler)
         folder = cache.get(key, lambda staging: _build(program, compiler, staging))
-        kernels, self.variables, memory = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
+        notes = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
+        kernels, self.variables, shared, memory = notes
         number = program.built.index(program.expression)
         self.mode, self.reason = kernels[number]
+        self.static_shared = shared[number]
+        self.dynamic_limit = dynamic_limit(self.static_shared, program.owner)
         library = None if opened is None else opened.get(program.wide)
         if library is None:
             try:
@@ -293,8 +299,9 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
     if local > USUAL_LOCAL_BYTES and any(analysis.mode == FIBERS for analysis in analyses):
         flags = [*flags, "-DCUNUMPY_CPU_STACK_SHIFT=20"]
         _compile(program, compiler, (flags, aligned), kernels, variables, folder)
+    shared = static_shared(folder / _LIBRARY, [_plain_name(one) for one in program.built])
     memory = library_memory(folder / _LIBRARY, constant_variables(preprocessed)) if program.check else []
-    notes = [[[analysis.mode, analysis.reason] for analysis in analyses], variables, memory]
+    notes = [[[analysis.mode, analysis.reason] for analysis in analyses], variables, shared, memory]
     (folder / _NOTES).write_text(json.dumps(notes), encoding="utf-8")
 
 

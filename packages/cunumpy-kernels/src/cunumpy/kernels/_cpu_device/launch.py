@@ -16,9 +16,9 @@ from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
 from cunumpy.kernels._builds import HeaderHash
 from cunumpy.kernels._cpu_device.analysis import GRID_STRIDE, MERGED_LOOPS
-from cunumpy.kernels._cpu_device.build import Library, Program, program_of
+from cunumpy.kernels._cpu_device.build import Library, Program, build_cache, program_of
 from cunumpy.kernels._cpu_device.checking import FAULT, Argument, Arguments, Checks, array_arguments
-from cunumpy.kernels._cpu_device.source import MAX_SHARED_BYTES
+from cunumpy.kernels._cpu_device.limits import check_registers, refuse_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,6 +62,7 @@ class CpuKernel:
         self._lock = new_lock()
         self.quick: Any = None
         """Launches of usual size with arguments that leave no question, once compiled; see `launcher.Function`."""
+        self.quick_shared = 0
 
     def values(self, args: tuple[Any, ...]) -> Sequence[Any]:
         """Return a value for each parameter."""
@@ -88,7 +89,7 @@ class CpuKernel:
                         program_of(self.kernel, wide=wide, debug=debug, check=check), self.kernel.signature
                     )
                     if not (wide or debug or check or self.kernel.cooperative) and self.kernel._plain_block:
-                        self.quick = found.function.call
+                        self.quick_shared, self.quick = found.dynamic_limit, found.function.call
         return found
 
     def prepared(self, grid: tuple[int, ...], block: tuple[int, ...], shared_mem: int) -> Callable[..., str | None]:
@@ -117,6 +118,8 @@ class CpuKernel:
             packed = self.pack(args)
         if 0 in grid:
             return
+        if self.kernel.debug_active():
+            check_registers(self.kernel, block, build_cache())
         debug = self.kernel.debug_active()
         check = checks_launches(debug)
         launch(
@@ -216,14 +219,11 @@ def library_of(
     for axis, size, limit in zip("xyz", block, _BLOCK_LIMITS, strict=False):
         if size > limit:
             raise ArgumentError(f"{owner}: block {block} has {size} along {axis}, a device takes {limit}.")
-    if shared_mem > MAX_SHARED_BYTES:
-        raise ArgumentError(
-            f"{owner}: {shared_mem} bytes of dynamic shared memory are more than the {MAX_SHARED_BYTES} that a block "
-            "can have."
-        )
     library = library_for(grid[0] > _NARROW_BLOCKS)
     if library.mode in (MERGED_LOOPS, GRID_STRIDE) and grid[0] * block[0] > _NARROW_THREADS:
         library = library_for(True)
+    if shared_mem > library.dynamic_limit:
+        refuse_shared(library.static_shared, shared_mem, owner)
     return library
 
 
@@ -379,7 +379,7 @@ def run_on_cpu(
         and "CUNUMPY_CPU_CHECK" not in os.environ
         and not kernel._check_finite
         and type(shared_mem) is int
-        and 0 <= shared_mem <= MAX_SHARED_BYTES
+        and 0 <= shared_mem <= cpu.quick_shared
     ):
         # The usual launch: all that is beyond doubt is checked in C, everything else below.
         axis = 0 if n_threads is not None else QUICK_AXES.get(str(kernel._n_threads_from), 2)

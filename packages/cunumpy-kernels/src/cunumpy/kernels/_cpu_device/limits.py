@@ -1,0 +1,163 @@
+"""What a GPU of a compute capability takes of a launch: the CPU device refuses the rest.
+
+Numbers are those of the table "Technical Specifications per Compute Capability" in the CUDA C++ Programming Guide.
+Those that are the same for all (threads of a block, its and the grid's extents) are checked in `_launch_shape` and
+`launch`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from typing import TYPE_CHECKING
+
+from cunumpy import _environment
+from cunumpy.errors import ArgumentError, CompileError, MissingPackageError
+from cunumpy.kernels._build_cache import build_hash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cunumpy.kernels._build_cache import BuildCache
+    from cunumpy.kernels._cuda_kernel import CudaKernel
+
+DEFAULT_CAPABILITY = "9.0"
+
+SHARED_BYTES = {
+    "7.0": 96 * 1024,
+    "7.2": 96 * 1024,
+    "7.5": 64 * 1024,
+    "8.0": 163 * 1024,
+    "8.6": 99 * 1024,
+    "8.7": 163 * 1024,
+    "8.9": 99 * 1024,
+    "9.0": 227 * 1024,
+    "10.0": 227 * 1024,
+    "12.0": 99 * 1024,
+}
+"""The most shared memory of a block, static and dynamic, by compute capability."""
+
+STATIC_SHARED_BYTES = 48 * 1024
+"""The most static shared memory of a kernel, on every compute capability; compilers refuse more."""
+
+REGISTERS = 65536
+"""Registers of a block, on each of these compute capabilities."""
+
+UNLIMITED_THREADS = 256
+"""Blocks of so many threads have room for the 255 registers that a thread can have at most."""
+
+_WARP, _REGISTER_UNIT, _WARP_UNIT = 32, 256, 4
+"""Registers are given to warps in this unit, and warps are counted in this unit (CUDA occupancy calculator)."""
+
+
+def capability() -> str:
+    """Return the compute capability whose limits hold: ``CUNUMPY_CPU_CAPABILITY`` says it."""
+    return str(_environment.read("CUNUMPY_CPU_CAPABILITY"))
+
+
+def dynamic_limit(static: int, owner: str) -> int:
+    """Return the most bytes of dynamic shared memory beside these of static; raise if static memory is too much."""
+    if static > STATIC_SHARED_BYTES:
+        raise ArgumentError(
+            f"{owner}: {static} bytes of static shared memory are more than the {STATIC_SHARED_BYTES} that a kernel "
+            "can have on every compute capability; declare it as extern __shared__, and launch with shared_mem."
+        )
+    return SHARED_BYTES[capability()] - static
+
+
+def refuse_shared(static: int, dynamic: int, owner: str) -> None:
+    """Raise the error of a launch with too much shared memory."""
+    now = capability()
+    beside = f"{static} bytes of static and {dynamic} of" if static else f"{dynamic} bytes of"
+    raise ArgumentError(
+        f"{owner}: {beside} dynamic shared memory are more than the {SHARED_BYTES[now]} that a block can have on "
+        f"compute capability {now} (CUNUMPY_CPU_CAPABILITY)."
+    )
+
+
+def threads_for(registers: int) -> int:
+    """Return the most threads of a block whose threads have so many registers.
+
+    Examples
+    --------
+    >>> threads_for(64), threads_for(65), threads_for(255)
+    (1024, 896, 256)
+    """
+    of_warp = -(-max(registers, 1) * _WARP // _REGISTER_UNIT) * _REGISTER_UNIT
+    return min(1024, REGISTERS // of_warp // _WARP_UNIT * _WARP_UNIT * _WARP)
+
+
+def check_registers(kernel: CudaKernel, block: tuple[int, ...], cache: BuildCache) -> None:
+    """Raise for a block with more threads than there are registers for, where NVIDIA's compiler can tell."""
+    threads = math.prod(block)
+    if threads <= UNLIMITED_THREADS:
+        return
+    now = capability()
+    registers = _registers(kernel, now, cache)
+    if registers is not None and threads > threads_for(registers):
+        raise ArgumentError(
+            f"{kernel._owner}: block {block} has {threads} threads of {registers} registers, and the {REGISTERS} "
+            f"registers of a block are enough for {threads_for(registers)} threads on compute capability {now} "
+            f"(CUNUMPY_CPU_CAPABILITY); take smaller blocks, or declare the kernel with __launch_bounds__({threads})."
+        )
+
+
+def _registers(kernel: CudaKernel, now: str, cache: BuildCache) -> int | None:
+    """Return the registers of a thread; None if NVRTC is not there or does not compile for this capability."""
+    arch = f"sm_{now.replace('.', '')}"
+    parts = [kernel.source, kernel.expression, kernel.options, kernel._headers.digest(), arch]
+
+    def build(folder: Path) -> None:
+        found = [one.registers for one in kernel.check_cuda([arch]).kernels]
+        (folder / "registers.json").write_text(json.dumps(found[0] if found else None), encoding="utf-8")
+
+    try:
+        folder = cache.get(f"cpu-registers-{build_hash(parts)}", build)
+        found: int | None = json.loads((folder / "registers.json").read_text(encoding="utf-8"))
+    except (CompileError, MissingPackageError):
+        return None
+    return found
+
+
+# --- static shared memory ---------------------------------------------------------------------------------------------
+
+_SYMBOL = struct.Struct("<IBBHQQ")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_THREAD_LOCAL = 6
+
+
+def static_shared(library: Path, names: list[str]) -> list[int]:
+    """Return the bytes of static shared memory of each kernel of a library.
+
+    Shared memory is thread-local storage of the library, so the symbols have its sizes. With one kernel all belongs to
+    it, also what is declared in functions that it calls; with several, to each what it declares itself.
+    """
+    found = [
+        (name, size)
+        for name, size in _thread_local_symbols(library.read_bytes())
+        if "cunumpy_cpu" not in name and name not in ("_ZL9threadIdx", "_ZL8blockIdx", "_ZL8blockDim", "_ZL7gridDim")
+    ]
+    if len(names) == 1:
+        return [sum(size for _, size in found)]
+    return [sum(size for symbol, size in found if f"{len(name)}{name}" in symbol) for name in names]
+
+
+def _thread_local_symbols(elf: bytes) -> list[tuple[str, int]]:
+    """Return names and sizes of the thread-local symbols of a 64-bit little-endian ELF file; none of another file."""
+    if elf[:6] != b"\x7fELF\x02\x01":
+        return []
+    (offset,) = struct.unpack_from("<Q", elf, 0x28)
+    size, count = struct.unpack_from("<HH", elf, 0x3A)
+    sections = [_SECTION.unpack_from(elf, offset + size * number) for number in range(count)]
+    found = []
+    for section in sections:
+        if section[1] != 2:  # the table of symbols
+            continue
+        names = sections[section[6]][4]
+        for at in range(section[4], section[4] + section[5], _SYMBOL.size):
+            name, info, _, _, _, symbol_size = _SYMBOL.unpack_from(elf, at)
+            if info & 15 == _THREAD_LOCAL and symbol_size:
+                end = elf.index(b"\0", names + name)
+                found.append((elf[names + name : end].decode("utf-8", "replace"), symbol_size))
+    return found
