@@ -148,6 +148,31 @@ def test_threads_of_python_that_launch_at_once_have_their_own_faults() -> None:
     assert found == {FINE: ["fine"] * 20, BEYOND: ["beyond"] * 20, NULL: ["null"] * 20}
 
 
+FINITE = """
+struct Particle { double x, v; };
+extern "C" __global__ void spoil(double* y, Particle* particles, int what) {
+    if (what == 1) y[7] = y[9] = 1.0 / 0.0;
+    if (what == 2) particles[3].v = -1.0 / 0.0;
+}
+"""
+PARTICLE = np.dtype([("x", "f8"), ("v", "f8")])
+
+
+@pytest.mark.parametrize(
+    ("what", "place"),
+    [(0, ""), (1, r"argument 'y' .*, first y\[1, 2\] = inf\."), (2, r"first particles\.v\[3\] = -inf\.")],
+)
+def test_check_finite_tells_the_first_place(what: int, place: str) -> None:
+    struct = xp.arguments.CudaStruct("Particle", [("x", "double"), ("v", "double")])
+    kernel = xp.kernels.CudaKernel(FINITE, "spoil", structs=[struct], check_finite=True)
+    y, particles = np.zeros((3, 5)), np.zeros(4, PARTICLE)
+    if not what:
+        emulate_cuda_kernel(kernel, y, particles, what, grid=1, block=1)
+        return
+    with pytest.raises(KernelError, match=rf"CudaKernel 'spoil' \(grid \(1,\), block \(1,\)\).* {place}"):
+        emulate_cuda_kernel(kernel, y, particles, what, grid=1, block=1)
+
+
 PROGRAM = f"""
 import ctypes, faulthandler, os, signal, sys, threading, time
 import numpy as np

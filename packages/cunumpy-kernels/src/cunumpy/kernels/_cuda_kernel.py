@@ -79,7 +79,7 @@ class CudaKernel:
         first array argument, one for each dimension of the block; ``"first_array"``, its first axis; ``"last_axis"``,
         its last; or a function of the tuple of arguments. With None they have to be told.
     check_finite : bool, default: False
-        Wait after each launch and raise if an array argument holds NaN or infinity.
+        Wait after each launch and raise if an array argument holds NaN or infinity: with the first place.
     cooperative : bool, default: False
         Launch so that all blocks run at the same time, and can wait for each other by
         ``cooperative_groups::this_grid().sync()``. A device takes as many blocks as it has room for; on the CPU 256.
@@ -881,13 +881,11 @@ class CudaKernel:
         if waits and self._check_finite:
             with _transfers.own():
                 for name, array in self._floating_arrays(args):
-                    if not bool(cupy.isfinite(cupy.asarray(array)).all()):
-                        raise KernelError(f"{text}: argument {name!r} ({describe(array)}) holds NaN or infinity.")
+                    _check_finite(cupy, name, cupy.asarray(array), f"{text}: argument {name!r} ({describe(array)})")
 
     def _check_host_arrays(self, args: Iterable[Any], text: str) -> None:
         for name, array in self._floating_arrays(args, host=True):
-            if not np.isfinite(array).all():
-                raise KernelError(f"{text}: argument {name!r} ({describe(array)}) holds NaN or infinity.")
+            _check_finite(np, name, array, f"{text}: argument {name!r} ({describe(array)})")
 
     def _floating_arrays(self, args: Iterable[Any], *, host: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield the floating point and complex arrays among the arguments, those of objects too, by name."""
@@ -902,10 +900,10 @@ class CudaKernel:
             if (
                 not parts
                 and isinstance(dtype, np.dtype)
-                and dtype.kind in "fc"
+                and dtype.kind in ("fcV" if host else "fc")
                 and (isinstance(value, np.ndarray) if host else is_device(value))
             ):
-                yield name, value
+                yield from _fields(name, value)
 
         for value in args:
             parts = members(value)
@@ -931,6 +929,23 @@ class CudaKernel:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
+
+
+def _fields(name: str, array: Any) -> Iterable[tuple[str, Any]]:
+    """Yield the floating point and complex fields of an array of structs, by name; another array as it is."""
+    if array.dtype.kind in "fc":
+        yield name, array
+    for field in array.dtype.names or ():
+        yield from _fields(f"{name}.{field}", array[field])
+
+
+def _check_finite(xp: Any, name: str, array: Any, text: str) -> None:
+    """Raise with the first place of NaN or infinity, in C order; `xp` is NumPy or CuPy."""
+    finite = xp.isfinite(array)
+    if not bool(finite.all()):
+        place = tuple(map(int, np.unravel_index(int(finite.argmin()), finite.shape)))
+        where = f"{name}[{', '.join(map(str, place))}]" if place else name
+        raise KernelError(f"{text} holds NaN or infinity, first {where} = {array[place].item()!r}.")
 
 
 def _converted(check: Callable[[Any, int | None], Any], value: Any) -> Any:
