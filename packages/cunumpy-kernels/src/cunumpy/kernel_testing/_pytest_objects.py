@@ -66,7 +66,7 @@ def pytest_objects() -> dict[str, Any]:
     backends = ["numpy", pytest.param("cupy", marks=requires_cupy)]
     return {
         "BACKENDS": backends,
-        "backend": pytest.fixture(params=backends, name="backend")(_backend),
+        "backend": pytest.fixture(params=backends, name="backend")(on_backend),
         "requires_bounds_check_views": for_nvidia(
             _availability.bounds_check_views_available, "array views that check bounds"
         ),
@@ -79,7 +79,11 @@ def pytest_objects() -> dict[str, Any]:
     }
 
 
-def _backend(request: Any) -> Iterator[str]:
-    """Run a test on each backend, and give its name; import it into a test module or ``conftest.py``."""
+def on_backend(request: Any) -> Iterator[str]:
+    """Run a test on the backend of the fixture's parameter, and give its name; skip it where that one is not there."""
+    if request.param == "cupy":
+        requires = pytest_objects()["requires_cupy"]
+        if requires.args[0]:
+            require_pytest("the fixture 'backend'").skip(requires.kwargs["reason"])
     with use_backend(request.param, strict=_availability.cuda_required() or None):
         yield request.param
