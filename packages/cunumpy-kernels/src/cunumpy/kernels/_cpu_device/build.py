@@ -211,7 +211,7 @@ class Library:
                     f"read as {read}; report it with the kernel's source."
                 )
         entry = ctypes.cast(self._library[f"cunumpy_cpu_run{which}"], ctypes.c_void_p).value or 0
-        self.function = make_function(entry, described, cache)
+        self.function = make_function(entry, described, cache, checked=program.check)
 
     def variable(self, name: str) -> tuple[int, int]:
         """Return address and bytes of one of `variables`."""
