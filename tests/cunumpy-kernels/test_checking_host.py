@@ -53,6 +53,12 @@ misbehave = xp.kernels.CudaKernel(SOURCE, "misbehave", n_threads_from=None)
 with_warps = xp.kernels.CudaKernel(SOURCE, "with_warps", n_threads_from=None)
 
 
+@pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let accesses reach memory that is not the kernel's: checked launches end before."""
+    monkeypatch.setenv("CUNUMPY_CPU_CHECK", "0")
+
+
 def arrays() -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(1280), np.zeros(2, np.int32)
 
@@ -76,6 +82,7 @@ def arrays() -> tuple[np.ndarray, np.ndarray]:
         (NOWHERE, r"access to memory by a pointer that can't be one|that is not the kernel's"),
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_faults_end_the_launch_and_arrays_keep_what_was_written(what: int, text: str) -> None:
     x, p = arrays()
     with pytest.raises(KernelError, match=text) as caught:
@@ -88,6 +95,7 @@ def test_faults_end_the_launch_and_arrays_keep_what_was_written(what: int, text:
 
 
 @pytest.mark.parametrize(("what", "text"), [(1, "stack overrun, perhaps by a recursion"), (2, "not the kernel's")])
+@pytest.mark.usefixtures("unchecked")
 def test_faults_of_threads_with_stacks_of_their_own_name_the_thread(what: int, text: str) -> None:
     x, p = arrays()
     with pytest.raises(KernelError, match=rf"{text}.* in block \(0, 0, 0\), thread \(37, 0, 0\); what it wrote"):
@@ -97,14 +105,19 @@ def test_faults_of_threads_with_stacks_of_their_own_name_the_thread(what: int, t
     assert (x[:64] == 2).all()
 
 
-@pytest.mark.parametrize("fibers", [False, True])
-def test_endless_kernels_end_after_the_limit_of_time(monkeypatch: pytest.MonkeyPatch, fibers: bool) -> None:
+@pytest.mark.parametrize(("fibers", "checked"), [(False, False), (True, False), (False, True)])
+def test_endless_kernels_end_after_the_limit_of_time(
+    monkeypatch: pytest.MonkeyPatch, fibers: bool, checked: bool
+) -> None:
     monkeypatch.setenv("CUNUMPY_CPU_TIME_LIMIT", "1")
+    monkeypatch.setenv("CUNUMPY_CPU_CHECK", str(int(checked)))
     x, p = arrays()
     start = time.monotonic()
     place = (
         r"block \(0, 0, 0\), thread \(37, 0, 0\)"
         if fibers
+        else r"block \(0, 0, 0\), thread \(70, 0, 0\)"
+        if checked
         else r"(one of the blocks from \(0, 0, 0\) to|block \(0, 0, 0\);)"
     )
     kernel, grid, block = (with_warps, 1, 64) if fibers else (misbehave, 10, 128)

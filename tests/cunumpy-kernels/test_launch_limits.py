@@ -98,19 +98,19 @@ extern "C" __global__ void hungry(double* x, int n) {
     double a[64];
     int i = threadIdx.x;
 #pragma unroll
-    for (int k = 0; k < 64; ++k) a[k] = x[i + 64 * k];
+    for (int k = 0; k < 64; ++k) a[k] = x[64 * i + k];
     for (int step = 0; step < n; ++step) {
 #pragma unroll
         for (int k = 0; k < 64; ++k) a[k] = a[k] * a[(k + 1) % 64] + 1.0;
     }
 #pragma unroll
-    for (int k = 0; k < 64; ++k) x[i + 64 * k] = a[k];
+    for (int k = 0; k < 64; ++k) x[64 * i + k] = a[k];
 }
 """
 
 
 def test_registers_limit_blocks_where_the_compiler_of_cuda_is_there() -> None:
-    x = np.zeros(65 * 1024)
+    x = np.zeros(64 * 1024)
     kernel = xp.kernels.CudaKernel(HUNGRY, "hungry")
     registers = kernel.check_cuda(["sm_90"]).kernels[0].registers
     assert registers is not None

@@ -688,11 +688,12 @@ PyObject* launch_blocks(Function* self, void** arguments, const unsigned int* gr
     const double threads = (double)job.total * block[0] * block[1] * block[2];
     const bool small = self->cost == 0 ? threads < 2048 : self->cost * threads < WORTH_WAKING;
     int workers = 1;
-    if (!small && job.total > 1 && schedule == 0 && !alone) {  // one worker alone has the blocks in order
-        workers = worker_count();
+    if (!small && job.total > 1 && schedule == 0) {
+        workers = worker_count();  // a setting that means nothing is told in any case
         if (workers < 0) return nullptr;
         if ((u64)workers > job.total) workers = (int)job.total;
     }
+    if (alone) workers = 1;  // which has the blocks in order
     job.chunk = workers == 1 ? job.total : job.total / (16ull * workers) + 1;
     if (cooperative) {
         workers = (int)job.total;
