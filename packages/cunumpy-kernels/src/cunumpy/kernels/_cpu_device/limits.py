@@ -125,8 +125,8 @@ def _registers(kernel: CudaKernel, now: str, cache: BuildCache) -> int | None:
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _THREAD_LOCAL = 6
-_OURS = "_ZN5races"
-"""What checked builds have beside the kernel; see races.hpp."""
+_OURS = ("_ZL9threadIdx", "_ZL8blockIdx", "_ZL8blockDim", "_ZL7gridDim", "_ZN5races")
+"""How names begin that are no kernel's; the last are of checked builds, see races.hpp."""
 
 
 def static_shared(library: Path, names: list[str]) -> list[int]:
@@ -138,9 +138,7 @@ def static_shared(library: Path, names: list[str]) -> list[int]:
     found = [
         (name, size)
         for name, size in _thread_local_symbols(library.read_bytes())
-        if not name.startswith(_OURS)
-        and "cunumpy_cpu" not in name
-        and name not in ("_ZL9threadIdx", "_ZL8blockIdx", "_ZL8blockDim", "_ZL7gridDim")
+        if "cunumpy_cpu" not in name and not name.startswith(_OURS)
     ]
     if len(names) == 1:
         return [sum(size for _, size in found)]
