@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from cunumpy.errors import (
     KernelError,
     MissingCompilerError,
 )
-from cunumpy.kernels import ElementwiseKernel
+from cunumpy.kernels import ElementwiseKernel, RawKernel, RawModule, ReductionKernel
 
 DIFFERENCE = ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "difference")
 PLACES = ElementwiseKernel("T x", "int64 a", "a = i * 10 + x", "places")
@@ -184,6 +187,8 @@ def test_bad_calls_say_what_is_wrong(args, keywords, error, text) -> None:
         ("const T x", ArgumentError, "unknown word 'const'"),
         ("foo x", ArgumentTypeError, "'foo' in 'foo x' is no letter"),
         ("object x", ArgumentTypeError, "'object' in"),
+        ("float x", ArgumentTypeError, "'float' in 'float x' is float64 for NumPy, perhaps something else in C"),
+        ("int x", ArgumentTypeError, "'int' in 'int x' is int64 for NumPy"),
         ("T y", ArgumentError, "two parameters have the name 'y'"),
         (3, ArgumentTypeError, "'in_params' must be a str"),
     ],
@@ -207,3 +212,51 @@ def test_without_a_compiler_the_error_says_what_to_install(monkeypatch: pytest.M
         warnings.simplefilter("error")
         with pytest.raises(MissingCompilerError, match="apt-get install"):
             ElementwiseKernel("T x", "T y", "y = x", "no_compiler")(np.zeros(2))
+
+
+def test_kernels_are_pickled_by_what_they_were_made_of() -> None:
+    kernel = ElementwiseKernel(
+        "T x", "T y", "y = scaled(x)", "kept", preamble="__device__ double scaled(double x) { return F * x; }",
+        return_tuple=True, options=("-DF=3",),
+    )  # fmt: skip
+    kernel(np.arange(3.0))
+    (y,) = pickle.loads(pickle.dumps(kernel))(np.arange(3.0))
+    np.testing.assert_array_equal(y, 3 * np.arange(3.0))
+    norm = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm", reduce_type="float64")
+    assert pickle.loads(pickle.dumps(norm))(np.array([3.0, 4.0])) == 5
+    module = RawModule(
+        code="template <int N> __global__ void add(double* x) { x[threadIdx.x] += N; }", name_expressions=("add<2>",)
+    )
+    add = RawKernel('extern "C" __global__ void add(double* x) { x[threadIdx.x] += F; }', "add", ("-DF=2",))
+    for one in (module.get_function("add<2>"), add):
+        x = np.arange(3.0)
+        pickle.loads(pickle.dumps(one))((1,), (3,), (x,))
+        np.testing.assert_array_equal(x, np.arange(3.0) + 2)
+
+
+def test_threads_call_a_kernel_at_the_same_time() -> None:
+    kernel = ElementwiseKernel("T x, T y", "T z", "z = x * y + 1", "at_once")
+    inputs = [np.arange(200000, dtype=dtype) % 7 for dtype in ("f8", "f4", "i4") for _ in range(4)]
+
+    def work(x: np.ndarray) -> bool:
+        return all(np.array_equal(kernel(x, x), x * x + 1) for _ in range(5))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, inputs))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_after_a_fork_the_child_has_workers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUNUMPY_NUM_THREADS", "2")
+    x = np.arange(300000.0)
+    expected = (x - 1) ** 2
+    for _ in range(3):
+        np.testing.assert_array_equal(DIFFERENCE(x, 1.0), expected)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's, of a fork beside threads
+        child = os.fork()
+    if child == 0:
+        good = all(np.array_equal(DIFFERENCE(x, 1.0), expected) for _ in range(3))
+        os._exit(0 if good else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0

@@ -57,6 +57,12 @@ def test_kernels_run() -> None:
     np.testing.assert_array_equal(z, [0, 3, 6, 9])
 
 
+def test_a_kernel_may_have_the_name_of_a_function_of_cudas() -> None:
+    x = np.arange(3.0)
+    RawKernel('extern "C" __global__ void norm(double* x) { x[threadIdx.x] += exp(0.0); }', "norm")((1,), (3,), (x,))
+    np.testing.assert_array_equal(x, [1, 2, 3])
+
+
 def test_a_struct_is_an_argument() -> None:
     pair = np.zeros((), [("first", "i4"), ("gap", "i4"), ("second", "f8")])
     pair["first"], pair["second"] = 4, 5.5

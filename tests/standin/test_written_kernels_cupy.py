@@ -61,3 +61,19 @@ def test_arrays_of_both_kinds_are_refused():
 def test_cupys_own_refuse_host_arrays():
     with pytest.raises(TypeError, match="Unsupported type"):
         cupy.ElementwiseKernel(*ADD)(np.zeros(3), np.zeros(3))
+
+
+def test_raw_kernels_take_what_cupy_takes_by_value():
+    kernel = RawKernel(
+        "struct Pair { float first, second; };"
+        'extern "C" __global__ void shift(double* x, Pair pair, double by) { x[threadIdx.x] += pair.second * by; }',
+        "shift",
+    )
+    x = cupy.arange(3.0)
+    pair = np.array([(1, 2)], [("first", "f4"), ("second", "f4")])
+    kernel((1,), (3,), (x, pair, np.array([3.0])))
+    np.testing.assert_array_equal(host_buffer(x), [6, 7, 8])
+    kernel((1,), (3,), (x.data, pair, np.float64(1)))  # memory on the device
+    np.testing.assert_array_equal(host_buffer(x), [8, 9, 10])
+    with pytest.raises(MixedBackendError, match="argument 1 is a NumPy array and 0 a device array"):
+        kernel((1,), (3,), (x.data, np.zeros(2, pair.dtype), 1.0))

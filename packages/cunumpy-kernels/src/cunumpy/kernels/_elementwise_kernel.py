@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from cunumpy.kernels import _typed_parameters as typed
 from cunumpy.kernels._typed_parameters import Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _RESERVED = frozenset(["i", "_ind"])
 _CHUNK = 16384
@@ -106,12 +107,22 @@ class ElementwiseKernel:
         self._parameters = (*self.in_params, *self.out_params)
         self._loop_prep, self._after_loop, self._options = loop_prep, after_loop, tuple(options)
         self._places = _PLACE.search("\n".join([operation, loop_prep, after_loop, preamble])) is not None
-        self._functions: dict[Any, Callable[..., Any]] = {}
+        self._functions: dict[Any, typed.Compiled] = {}
         self._lock = new_lock()
+        self._quick: Any = None
         self._cupy: Any = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    def __reduce__(self) -> Any:
+        around: dict[str, Any] = {
+            "loop_prep": self._loop_prep,
+            "after_loop": self._after_loop,
+            "options": self._options,
+        }
+        settings = (self.reduce_dims, self.preamble, self.no_return, self.return_tuple)
+        return partial(type(self), **around), (*self._declared, self.operation, self.name, *settings)
 
     def __call__(self, *args: Any, size: int | None = None, stream: Any = None, block_size: int = 128) -> Any:
         """Run it.
@@ -145,6 +156,12 @@ class ElementwiseKernel:
         MissingCompilerError
             There is no C++ compiler.
         """
+        if self._quick is not None:
+            done = self._quick.call(args, size)
+            if type(done) is str:
+                typed.fail(self._owner, done)
+            if done is not NotImplemented:
+                return done
         if len(args) not in (self.nin, self.nargs):
             raise ArgumentTypeError(
                 f"{self._owner}: wrong number of arguments: it takes {self.nin}, or {self.nargs} with the outputs, got "
@@ -299,11 +316,18 @@ class ElementwiseKernel:
         plain: bool,
         numbers: list[bool],
         raw: list[tuple[int, bool]],
-    ) -> Callable[..., Any]:
+    ) -> typed.Compiled:
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, plain, numbers, raw)
-                self._functions[key] = typed.compiled(source, self.name, self._options, self._owner)
+                function = typed.compiled(source, self.name, self._options, self._owner)
+                if self._quick is None:
+                    in_order = (self._places, not self.reduce_dims, self.no_return, self.return_tuple)
+                    settings = (*in_order, False, False, _CHUNK, 0, 0, 0, 0)
+                    self._quick = typed.quick_calls(self._parameters, self.nin, settings)
+                if self._quick is not None:
+                    self._quick.add(typed.quick_key(self._parameters, types, numbers, raw, plain), function.function)
+                self._functions[key] = function
             return self._functions[key]
 
     def _source(self, types: dict[str, Any], plain: bool, numbers: list[bool], raw: list[tuple[int, bool]]) -> str:

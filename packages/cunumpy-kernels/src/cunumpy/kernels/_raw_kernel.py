@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from cunumpy import _arrays, _gate
 from cunumpy.cuda._declarations import read_declarations
 from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._types import as_defines
-from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, MixedBackendError
+from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, KernelError, MixedBackendError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +26,27 @@ _BACKENDS = ("nvrtc", "nvcc")
 DEFAULT_SHARED_BYTES = 49152
 """Dynamic shared memory that a kernel can have unless it asks for more, on every CUDA device."""
 
+VALUE_KIND, POINTER_KIND, CONST_POINTER_KIND, FLOATING_KIND = range(4)
+"""What a compiled kernel says of its parameters, beside their sizes."""
+
 _MAX_THREADS = 1024
-_NUMBERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
+_INTEGERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQ")
+_NUMBERS = frozenset([*_INTEGERS, *(np.dtype(code).type for code in "efdFD")])
+
+_PLAIN = frozenset([bool, int, float, complex, type(None), *_NUMBERS])
+
+_ATTRIBUTES = {
+    "binary_version": 90,
+    "cache_mode_ca": 0,
+    "const_size_bytes": 0,
+    "local_size_bytes": 0,
+    "max_threads_per_block": 1024,
+    "num_regs": 0,
+    "preferred_shared_memory_carveout": -1,
+    "ptx_version": 90,
+    "shared_size_bytes": 0,
+}
+"""What CuPy tells of a kernel: on the CPU, what holds for all."""
 
 
 class RawKernel:
@@ -95,6 +115,7 @@ class RawKernel:
         self._refused = _refused(backend, translate_cucomplex, jitify)
         self._make: Callable[[], RawFunction] = self._compiled
         self._make_on_device: Callable[[], Any] = self._of_cupy
+        self._module: RawModule | None = None
         self._keywords = {"translate_cucomplex": translate_cucomplex, "jitify": jitify}
         self._run: RawFunction | None = None
         self._cupy: Any = None
@@ -103,6 +124,15 @@ class RawKernel:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    def __reduce__(self) -> Any:
+        if self._module is not None:
+            return self._module.get_function, (self.name,)
+        keywords: dict[str, Any] = {
+            **self._keywords,
+            "enable_cooperative_groups": self.enable_cooperative_groups,
+        }
+        return partial(type(self), **keywords), (self.code, self.name, self.options, self.backend)
 
     def __call__(
         self,
@@ -144,17 +174,28 @@ class RawKernel:
             given = {"shared_mem": shared_mem} | ({} if stream is None else {"stream": stream})
             self._device_kernel()(tuple(grid), tuple(block), tuple(args), **given)
             return
+        run = self._run
+        if (
+            run is not None
+            and not self.enable_cooperative_groups
+            and type(shared_mem) is int
+            and 0 <= shared_mem <= self._max_shared
+            and shared_mem <= run.dynamic_limit
+            and (trap := run.call(args, grid, block, shared_mem)) is not NotImplemented
+        ):
+            if trap is not None:
+                raise KernelError(
+                    f"{self._owner} (grid {tuple(grid)}, block {tuple(block)}): {trap}; what it wrote before stays."
+                )
+            return
         _check_launch(grid, block, shared_mem, self._max_shared, self._owner)
         run = self._function()
         if len(args) != len(run.sizes):
             raise ArgumentTypeError(f"{self._owner}: it has {len(run.sizes)} parameters, got {len(args)} arguments.")
-        packed = []
-        for index, (value, size) in enumerate(zip(args, run.sizes, strict=True)):
-            if isinstance(value, np.ndarray):
-                _gate.refuse_masked(value, function=self._owner, argument=str(index))
-                if not (value.size == 1 and value.ndim == 0 and size != 8):
-                    value = value.ctypes.data
-            packed.append(pack_argument(value, size, index, self._owner))
+        packed = [
+            pack_argument(_pointed_to(value, kind, index, self._owner), size, kind, index, self._owner)
+            for index, (value, size, kind) in enumerate(zip(args, run.sizes, run.kinds, strict=True))
+        ]
         run(tuple(grid), tuple(block), packed, shared_mem, cooperative=self.enable_cooperative_groups)
 
     def compile(self, log_stream: Any = None) -> None:
@@ -166,6 +207,11 @@ class RawKernel:
             As CuPy's; messages are in the error.
         """
         self._function()
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """What CuPy tells of a compiled kernel, as it is on the CPU: limits of every CUDA device, and no registers."""
+        return {**_ATTRIBUTES, "max_dynamic_shared_size_bytes": self._max_shared}
 
     @property
     def max_dynamic_shared_size_bytes(self) -> int:
@@ -281,6 +327,17 @@ class RawModule:
         self._cupy: Any = None
         self._lock = new_lock()
 
+    def __reduce__(self) -> Any:
+        source: dict[str, Any] = {"path": self.file_path} if self.code is None else {"code": self.code}
+        keywords: dict[str, Any] = {
+            **self._keywords,
+            "options": self.options,
+            "backend": self.backend,
+            "enable_cooperative_groups": self.enable_cooperative_groups,
+            "name_expressions": self.name_expressions,
+        }
+        return partial(type(self), **source, **keywords), ()
+
     def compile(self, log_stream: Any = None) -> None:
         """Compile all kernels for the CPU, unless that was done.
 
@@ -325,6 +382,7 @@ class RawModule:
                     enable_cooperative_groups=self.enable_cooperative_groups,
                     **self._keywords,
                 )
+                kernel._module = self
                 kernel._make = lambda: self._function(name)
                 kernel._make_on_device = lambda: self._on_device().get_function(name)
                 self._kernels[name] = kernel
@@ -409,12 +467,25 @@ def check_settings(options: Any, backend: Any, owner: str) -> None:
         raise ArgumentError(f"{owner}: unknown backend {backend!r}; it must be 'nvrtc' or 'nvcc'.")
 
 
-def pack_argument(value: Any, size: int, index: int, owner: str) -> Any:
+def pack_argument(value: Any, size: int, kind: int, index: int, owner: str) -> Any:
     """Return an argument as the CPU device takes it, integers for addresses; raise if it has not `size` bytes."""
-    kind = type(value)
+    given = type(value)
+    if kind == FLOATING_KIND and (isinstance(value, int) or given in _INTEGERS):
+        raise ArgumentTypeError(
+            f"{owner}: parameter {index} is a floating-point number of {size} bytes, got {_gate.given(value)}, whose "
+            "bits a GPU would read as one; pass a NumPy scalar of the parameter's type."
+        )
+    by_value = isinstance(value, (bool, float, complex, np.inexact, np.bool_)) or (
+        given is np.ndarray and value.size == 1 and value.dtype.kind not in "iu"
+    )
+    if kind in (POINTER_KIND, CONST_POINTER_KIND) and by_value:
+        raise ArgumentTypeError(
+            f"{owner}: parameter {index} is a pointer, got {_gate.given(value)}; pass an array, the address of memory "
+            "as an int, or None."
+        )
     if value is None:
         value = 0
-    elif kind in _NUMBERS or kind is np.void:
+    elif given in _NUMBERS or given is np.void:
         pass
     elif isinstance(value, int):
         # CuPy passes 8 bytes, of which a GPU reads the first ones.
@@ -426,15 +497,38 @@ def pack_argument(value: Any, size: int, index: int, owner: str) -> Any:
         value = np.float64(value)
     elif isinstance(value, complex):
         value = np.complex128(value)
-    elif not (kind is np.ndarray and value.size == 1):
-        raise ArgumentTypeError(f"{owner}: parameter {index}: Unsupported type {kind}")
-    given = 8 if type(value) is int else value.nbytes
-    if given != size:
+    elif not (given is np.ndarray and value.size == 1):
+        raise ArgumentTypeError(f"{owner}: parameter {index}: Unsupported type {given}")
+    length = 8 if type(value) is int else value.nbytes
+    if length != size:
         raise ArgumentTypeError(
-            f"{owner}: parameter {index} has {size} bytes, got {kind.__name__} of {given}; a GPU would read other "
+            f"{owner}: parameter {index} has {size} bytes, got {given.__name__} of {length}; a GPU would read other "
             "bytes, pass a NumPy scalar of the parameter's type"
         )
     return value
+
+
+def _pointed_to(value: Any, kind: int, index: int, owner: str) -> Any:
+    """Return the address of a pointer's array; everything else as it is. Raise where a pointer must be, or none."""
+    pointer = kind in (POINTER_KIND, CONST_POINTER_KIND)
+    if not isinstance(value, np.ndarray):
+        return value
+    if not pointer:
+        if value.size == 1:
+            return value
+        raise ArgumentTypeError(
+            f"{owner}: parameter {index} is no pointer, got {_gate.given(value)}; arrays of one element alone are "
+            "passed by value."
+        )
+    _gate.refuse_masked(value, function=owner, argument=str(index))
+    if value.dtype.hasobject or not value.dtype.isnative:
+        raise ArgumentTypeError(
+            f"{owner}: parameter {index}: an array of dtype {value.dtype!r}, which kernels can't read; convert it with "
+            "astype."
+        )
+    if kind == POINTER_KIND:
+        _gate.check_writable(value, function=owner, argument=str(index))
+    return value.ctypes.data
 
 
 def kernels_of(code: str, options: tuple[str, ...]) -> tuple[str, ...]:
@@ -463,10 +557,13 @@ def _refused(backend: str, translate_cucomplex: bool, jitify: bool) -> str | Non
 def _on_device(args: Sequence[Any], owner: str) -> bool:
     host = device = None
     for index, value in enumerate(args):
+        kind = type(value)
+        if kind in _PLAIN:
+            continue
         if isinstance(value, np.ndarray):
-            host = index if value.ndim else host
-        elif _arrays.is_device_array(value):
-            device = index
+            host = host if value.size == 1 else index  # one element is passed by value, as CuPy does it
+        elif _arrays.is_device_array(value) or hasattr(value, "ptr"):
+            device = index  # an array, memory, or a texture
     if host is not None and device is not None:
         raise MixedBackendError(
             f"{owner}: argument {host} is a NumPy array and {device} a device array; convert one of them explicitly, "

@@ -14,12 +14,16 @@ from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.kernels import _typed_parameters as typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-_RESERVED = frozenset(["a", "b", "_J", "_type_reduce"])
+_RESERVED = frozenset(["a", "b", "_J", "_i", "_j", "_in_ind", "_out_ind", "_type_reduce"])
 _CHUNK, _ROWS, _TILE, _FEW_TILES = 16384, 4096, 64, 64
 """Elements of one partial result; rows of one, where neighbouring outputs go together; how many do; and how many such
 groups are enough for all workers. None depends on the number of workers, so that results don't."""
+
+_AXES_PLACE = re.compile(r"\b(?:_J|_j|_in_ind(?!\s*\.\s*size\b))\b")
+_OUTPUTS_PLACE = re.compile(r"\b(?:_i|_j|_(?:in|out)_ind(?!\s*\.\s*size\b))\b")
+"""What tells places among the reduced elements, and among outputs: they are in C order then."""
 
 _C_NAMES = frozenset(["bool", "char", "short", "int", "long", "float", "double"])
 """What means a type of C's in `reduce_type`, though NumPy reads some of it otherwise."""
@@ -36,11 +40,12 @@ class ReductionKernel:
     in_params, out_params : str
         Types and names, as for `ElementwiseKernel`.
     map_expr : str
-        The value of an element.
+        The value of an element. ``_J`` is its number among those that are reduced to one, ``_i`` the number of that
+        one, both in C order; ``_in_ind.size()`` and ``_out_ind.size()`` are the numbers of all.
     reduce_expr : str
         The value of two, ``a`` and ``b``. It has to be associative and commutative.
     post_map_expr : str
-        Assigns the outputs, from the reduced value ``a``.
+        Assigns the outputs, from the reduced value ``a``; ``_i``, ``_in_ind`` and ``_out_ind`` are there, too.
     identity : str or None
         What changes no value in the reduction. With None, there must be an element to reduce.
     name : str, default: "reduce_kernel"
@@ -106,13 +111,21 @@ class ReductionKernel:
         self._owner = owner
         self._declared = (in_params, out_params)
         self._parameters = (*self.in_params, *self.out_params)
-        self._ordered = re.search(r"\b_J\b", f"{map_expr}\n{preamble}") is not None
-        self._functions: dict[Any, tuple[Callable[..., Any], int]] = {}
+        code = f"{map_expr}\n{post_map_expr}"
+        self._ordered = (_AXES_PLACE.search(code) is not None, _OUTPUTS_PLACE.search(code) is not None)
+        self._indexers = [name for name in ("_in_ind", "_out_ind") if re.search(rf"\b{name}\b", code)]
+        self._functions: dict[Any, tuple[typed.Compiled, int]] = {}
         self._lock = new_lock()
+        self._quick: Any = None
         self._cupy: Any = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    def __reduce__(self) -> Any:
+        expressions = (self.map_expr, self.reduce_expr, self.post_map_expr, self.identity)
+        settings = (self.name, self.reduce_type, self.reduce_dims, self.preamble, self.options)
+        return type(self), (*self._declared, *expressions, *settings)
 
     def __call__(
         self,
@@ -159,6 +172,12 @@ class ReductionKernel:
         MissingCompilerError
             There is no C++ compiler.
         """
+        if self._quick is not None and (out is None or (self.nout == 1 and len(args) == self.nin)):
+            done = self._quick.reduce(args if out is None else (*args, out), axis, keepdims)
+            if type(done) is str:
+                typed.fail(self._owner, done)
+            if done is not NotImplemented:
+                return done
         if len(args) not in (self.nin, self.nargs):
             raise ArgumentTypeError(
                 f"{self._owner}: wrong number of arguments: it takes {self.nin}, or {self.nargs} with the outputs, got "
@@ -261,9 +280,13 @@ class ReductionKernel:
                 reads.append([one // array.itemsize for one in np.broadcast_to(array, shape).strides])
         # An output steps along the axes that are kept; reshaping to its full form makes no copy.
         targets = [[one // array.itemsize for one in array.reshape(full).strides] for array in writes]
-        if not self._ordered:
+        for name in self._indexers:
+            places = [*axes, *kept] if name == "_in_ind" else kept
+            raw_layout += [len(places), *(shape[one] for one in places)]
+        if not self._ordered[0]:
             axes = sorted(axes, key=lambda one: [-abs(steps[one]) for steps in reads])
-        kept = sorted(kept, key=lambda one: [-abs(steps[one]) for steps in reads])
+        if not self._ordered[1]:
+            kept = sorted(kept, key=lambda one: [-abs(steps[one]) for steps in reads])
         out_shape, out_steps = typed.reduced_dims(
             [shape[one] for one in kept], [[steps[one] for one in kept] for steps in (*reads, *targets)]
         )
@@ -320,7 +343,7 @@ class ReductionKernel:
         plain: bool,
         numbers: list[bool],
         raw: list[tuple[int, bool]],
-    ) -> tuple[Callable[..., Any], int]:
+    ) -> tuple[typed.Compiled, int]:
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, side_by_side, plain, numbers, raw)
@@ -333,6 +356,14 @@ class ReductionKernel:
                 nothing = [*scalars, *[0] * self.nout, 0, *[np.int64(0)] * 4, typed.address(item), np.int64(1)]
                 function((1,), [*nothing, np.int32(2)])
                 self._functions[key] = function, int(item[0])
+                if self._quick is None:
+                    indexers = ("_in_ind" in self._indexers) + 2 * ("_out_ind" in self._indexers)
+                    settings = (*[False] * 4, *self._ordered, _CHUNK, _ROWS, _TILE, _FEW_TILES, indexers)
+                    self._quick = typed.quick_calls(self._parameters, self.nin, settings)
+                if self._quick is not None:
+                    flags = [*numbers, *[False] * self.nout]
+                    quick_key = typed.quick_key(self._parameters, types, flags, raw, side_by_side, plain)
+                    self._quick.add(quick_key, function.function, int(item[0]))
             return self._functions[key]
 
     def _reduce_type(self, types: dict[str, Any]) -> str:
@@ -366,7 +397,7 @@ class ReductionKernel:
                 before.append(
                     f"const CArray<const {kind}, {ndim}, {str(contiguous).lower()}> {name}({pointer}, {after});"
                 )
-                after += f" + {2 * ndim}"
+                before.append(f"{after} += {2 * ndim};")
                 continue
             out, red = (
                 f"_cunumpy_out_steps + {count} * _cunumpy_out_ndim",
@@ -398,12 +429,29 @@ class ReductionKernel:
             "" if self.identity is None else f"const _type_reduce _cunumpy_identity = _type_reduce({self.identity});"
         )
         empty = "" if self.identity is None else "if (_cunumpy_length == 0) a = _cunumpy_identity; else"
-        value = f"{line(elements)} return (_type_reduce)({self.map_expr});"
+        sizes = {"_in_ind": "_cunumpy_length * _cunumpy_count", "_out_ind": "_cunumpy_count"}
+        before += [f"CIndexer {name}({sizes[name]}, {after});\n{after} += {after}[0] + 1;" for name in self._indexers]
+        places = []
+        if re.search(r"\b(?:_i|_j|_(?:in|out)_ind)\b", self.map_expr):
+            places.append(f"const ptrdiff_t _i = _cunumpy_o{' + _cunumpy_j' if side_by_side else ''};")
+            places.append("const ptrdiff_t _j = _J * (ptrdiff_t)_cunumpy_count + _i;")
+        places += [
+            f"{name}.set({place});"
+            for name, place in {"_in_ind": "_j", "_out_ind": "_i"}.items()
+            if re.search(rf"\b{name}\b", self.map_expr)
+        ]
+        value = f"{line(places)} {line(elements)} return (_type_reduce)({self.map_expr});"
         mapped = f"[&](ptrdiff_t _cunumpy_j, ptrdiff_t _J) -> _type_reduce {{ {value} }}"
+        ends = []
+        if re.search(r"\b_i\b", self.post_map_expr):
+            ends.append("const ptrdiff_t _i = _cunumpy_o;")
+        if re.search(r"\b_out_ind\b", self.post_map_expr):
+            ends.append("_out_ind.set(_cunumpy_o);")
         finish = f"""
     auto _cunumpy_finish = [&](ptrdiff_t _cunumpy_o, _type_reduce a) {{
         {empty} {{ {first_value} }}
         {line(results)}
+        {line(ends)}
         {self.post_map_expr};
     }};
     auto _cunumpy_give = [&](ptrdiff_t _cunumpy_o, ptrdiff_t _cunumpy_c, const _type_reduce& a) {{
@@ -486,7 +534,7 @@ extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _
     const long long* const _cunumpy_red_shape = _cunumpy_out_shape + _cunumpy_out_ndim;
     const long long* const _cunumpy_out_steps = _cunumpy_red_shape + _cunumpy_red_ndim;
     const long long* const _cunumpy_red_steps = _cunumpy_out_steps + {count + self.nout} * _cunumpy_out_ndim;
-    const long long* const _cunumpy_raw = _cunumpy_red_steps + {count} * _cunumpy_red_ndim;
+    const long long* _cunumpy_raw = _cunumpy_red_steps + {count} * _cunumpy_red_ndim;
     _type_reduce* const _cunumpy_partial = (_type_reduce*)_cunumpy_memory;
     {line(before)}
     {identity}

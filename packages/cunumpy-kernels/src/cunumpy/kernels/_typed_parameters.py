@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from cunumpy import _arrays, _gate
 from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, KernelError, MixedBackendError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 C_TYPES = {
     np.dtype(code): name
@@ -98,6 +98,11 @@ def _parameter(part: str, owner: str, argument: str, reserved: frozenset[str]) -
         raise ArgumentTypeError(
             f"{owner}: argument {argument!r}: {type_name!r} in {part.strip()!r} is no letter, and no dtype that a "
             "kernel takes."
+        )
+    if dtype.name != type_name:  # float has 4 bytes in C++, and 8 in NumPy
+        raise ArgumentTypeError(
+            f"{owner}: argument {argument!r}: {type_name!r} in {part.strip()!r} is {dtype.name} for NumPy, perhaps "
+            "something else in C++; write a dtype's full name."
         )
     return Parameter(name, type_name, dtype, bool(qualifiers))
 
@@ -378,8 +383,34 @@ def prelude(types: dict[str, np.dtype[Any]], preamble: str, body: str) -> str:
     return "\n".join([*parts, preamble, ""])
 
 
-def compiled(source: str, name: str, options: tuple[str, ...], owner: str) -> Callable[..., None]:
-    """Compile a kernel for the CPU device; return what launches it with a grid and packed arguments.
+class Compiled(NamedTuple):
+    """A kernel that was compiled for the CPU device.
+
+    Attributes
+    ----------
+    function : Function
+        See `launcher.Function`.
+    owner : str
+        For error messages.
+    """
+
+    function: Any
+    owner: str
+
+    def __call__(self, grid: tuple[int, ...], packed: list[Any]) -> None:
+        """Launch it, with blocks of one thread."""
+        trap = self.function.launch(packed, grid, (1,), 0, False)
+        if trap is not None:
+            fail(self.owner, trap)
+
+
+def fail(owner: str, trap: str) -> NoReturn:
+    """Raise the error of a launch that a trap ended."""
+    raise KernelError(f"{owner}: {trap}; what it wrote before stays.")
+
+
+def compiled(source: str, name: str, options: tuple[str, ...], owner: str) -> Compiled:
+    """Compile a kernel for the CPU device.
 
     Raises
     ------
@@ -394,11 +425,39 @@ def compiled(source: str, name: str, options: tuple[str, ...], owner: str) -> Ca
     folders = [Path(option[2:].strip()) for option in options if option.startswith("-I") and option[2:]]
     headers = HeaderHash(source, folders, None).digest()
     library = Library(Program(source, f"{name}.cu", name, options, None, headers, owner), None)
-    launch = library.function.launch
+    return Compiled(library.function, owner)
 
-    def run(grid: tuple[int, ...], packed: list[Any]) -> None:
-        trap = launch(packed, grid, (1,), 0, False)
-        if trap is not None:
-            raise KernelError(f"{owner}: {trap}; what it wrote before stays.")
 
-    return run
+def quick_calls(parameters: Sequence[Parameter], inputs: int, settings: tuple[Any, ...]) -> Any:
+    """Return what runs usual calls of a kernel in C; see `launcher.make_typed_call`."""
+    from cunumpy.kernels._cpu_device.build import build_cache
+    from cunumpy.kernels._cpu_device.launcher import make_typed_call
+
+    names = [*dict.fromkeys(one.type_name for one in parameters)]
+    described = tuple(
+        (names.index(one.type_name), -1 if one.dtype is None else one.dtype.num, one.raw, number >= inputs)
+        for number, one in enumerate(parameters)
+    )
+    return make_typed_call(described, inputs, settings, build_cache()) if len(described) <= _QUICK_PARAMETERS else None
+
+
+def quick_key(
+    parameters: Sequence[Parameter],
+    types: dict[str, np.dtype[Any]],
+    numbers: Sequence[bool],
+    raw: Sequence[tuple[int, bool]],
+    *flags: bool,
+) -> bytes:
+    """Return the key of types and layouts, as `quick_calls` finds them."""
+    of_each = [(_number(types[one.type_name]), number) for one, number in zip(parameters, numbers, strict=True)]
+    return bytes([*(part for one in of_each for part in one), *(part for one in raw for part in one), *flags])
+
+
+_QUICK_PARAMETERS = 32
+
+
+def _number(dtype: np.dtype[Any]) -> int:
+    """Return the number of a dtype, the same for two that are one."""
+    long, longlong = np.dtype("l"), np.dtype("q")
+    same = {longlong.num: long.num, np.dtype("Q").num: np.dtype("L").num} if long == longlong else {}
+    return same.get(dtype.num, dtype.num)

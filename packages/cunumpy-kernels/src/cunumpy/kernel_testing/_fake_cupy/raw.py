@@ -70,7 +70,10 @@ class Function:
         sizes = self._run.sizes
         if len(args) != len(sizes):
             raise TypeError(f"kernel {self.name!r} has {len(sizes)} parameters, got {len(args)} arguments")
-        packed = [self._packed(index, value, size) for index, (value, size) in enumerate(zip(args, sizes, strict=True))]
+        packed = [
+            self._packed(index, value, size, kind)
+            for index, (value, size, kind) in enumerate(zip(args, sizes, self._run.kinds, strict=True))
+        ]
         try:
             self._run(grid, block, packed, shared_mem, cooperative=enable_cooperative_groups)
         except KernelError as error:
@@ -78,13 +81,13 @@ class Function:
         except ArgumentError as error:
             raise _invalid(str(error)) from error
 
-    def _packed(self, index: int, value: Any, size: int) -> Any:
+    def _packed(self, index: int, value: Any, size: int, kind: int) -> Any:
         """Return an argument as the CPU device takes it: addresses as integers, numbers as bytes."""
         if isinstance(value, ndarray):
             value = value._buffer.__array_interface__["data"][0]
         elif isinstance(value, (MemoryPointer, TextureObject)):
             value = value.ptr
-        return pack_argument(value, size, index, f"kernel {self.name!r}")
+        return pack_argument(value, size, kind, index, f"kernel {self.name!r}")
 
 
 def _invalid(what: str) -> CUDADriverError:

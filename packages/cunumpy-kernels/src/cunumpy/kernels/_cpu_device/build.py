@@ -148,6 +148,8 @@ class Library:
         How it is run, and why; see `Analysis`.
     sizes : tuple of int
         The bytes of each parameter.
+    kinds : tuple of int
+        Of each parameter: one of those in `_raw_kernel`.
     variables : list of str
         Global variables, of a module.
     static_shared, dynamic_limit : int
@@ -199,9 +201,11 @@ class Library:
         which = number or ""
         parameters_of = self._library[f"cunumpy_cpu_parameters{which}"]
         sizes = (ctypes.c_uint * 4096)()
-        self.sizes = tuple(sizes[: parameters_of(sizes)])
+        words = sizes[: parameters_of(sizes)]
+        self.sizes = tuple(word & 0x3FFFFFFF for word in words)
+        self.kinds = tuple(word >> 30 for word in words)
         if parameters is None:
-            described = tuple(map(describe_unknown, self.sizes))
+            described = tuple(map(describe_unknown, self.sizes, self.kinds))
         else:
             described = tuple(map(describe_parameter, parameters))
             read = tuple(parameter.size for parameter in parameters)

@@ -251,6 +251,12 @@ class RawFunction:
     ----------
     sizes : tuple of int
         The bytes of each parameter.
+    kinds : tuple of int
+        Of each parameter: one of those in `_raw_kernel`.
+    call : callable
+        Launches where nothing has to be checked; see `launcher.Function`.
+    dynamic_limit : int
+        The most bytes of dynamic shared memory.
     """
 
     def __init__(
@@ -269,7 +275,9 @@ class RawFunction:
         self._program = Program(source, f"{name}.cu", expression, options, None, headers, self._owner, kernels)
         self._opened: dict[bool, Any] = {} if opened is None else opened
         self._libraries: dict[bool, Library] = {}
-        self.sizes = self._library(False).sizes
+        library = self._library(False)
+        self.sizes, self.kinds, self.call = library.sizes, library.kinds, library.function.call_raw
+        self.dynamic_limit = library.dynamic_limit
 
     def _library(self, wide: bool) -> Library:
         if wide not in self._libraries:

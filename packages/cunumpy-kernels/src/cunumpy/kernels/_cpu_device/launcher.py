@@ -22,6 +22,7 @@ from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import CompileError
 from cunumpy.kernels._build_cache import build_hash
 from cunumpy.kernels._cpu_device.compiler import find_compiler, run_compiler
+from cunumpy.kernels._raw_kernel import CONST_POINTER_KIND, FLOATING_KIND, POINTER_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +55,10 @@ class Function:
 
     def call(self, args: tuple[Any, ...], n_threads: Any, axis: Any, width: int, shared_mem: int) -> Any:
         """Launch if all arguments are beyond doubt, else return NotImplemented: here always."""
+        return NotImplemented
+
+    def call_raw(self, args: Any, grid: Any, block: Any, shared_mem: Any) -> Any:
+        """Do the same with arguments of which only sizes are known."""
         return NotImplemented
 
     def launch(
@@ -166,9 +171,10 @@ def describe_parameter(parameter: CudaParameter) -> tuple[int, int, bool, bool, 
     return kind, number, parameter.const, contiguous, parameter.view_ndim or 0, parameter.size, parameter.name
 
 
-def describe_unknown(size: int) -> tuple[int, int, bool, bool, int, int, str]:
-    """Return the same of a parameter of which only the size is known."""
-    return _OTHER, -1, False, False, 0, size, ""
+def describe_unknown(size: int, kind: int) -> tuple[int, int, bool, bool, int, int, str]:
+    """Return the same of a parameter of which only size and kind are known."""
+    pointer = kind in (POINTER_KIND, CONST_POINTER_KIND)
+    return (_POINTER if pointer else _OTHER), -1, kind == CONST_POINTER_KIND, kind == FLOATING_KIND, 0, size, ""
 
 
 def make_function(entry: int, parameters: tuple[Any, ...], cache: BuildCache, *, checked: bool = False) -> Any:
@@ -176,6 +182,22 @@ def make_function(entry: int, parameters: tuple[Any, ...], cache: BuildCache, *,
     time_limit(checked)  # raises for a setting that means nothing
     module = _extension(cache)
     return (Function if module is None else module.Function)(entry, parameters, checked)
+
+
+def make_typed_call(parameters: tuple[Any, ...], inputs: int, settings: tuple[Any, ...], cache: BuildCache) -> Any:
+    """Return what runs usual calls of an elementwise or reduction kernel, None without the C extension.
+
+    Parameters
+    ----------
+    parameters : tuple
+        Of each a letter's number, the type's number or -1, and whether it is raw, and an output.
+    inputs : int
+    settings : tuple
+        As `typed_init` in ``typed_calls.hpp`` takes them.
+    cache : BuildCache
+    """
+    module = _extension(cache)
+    return None if module is None else module.TypedCall(parameters, inputs, settings)
 
 
 _extensions: dict[str, Any] = {}
@@ -231,4 +253,4 @@ def _load(cache: BuildCache) -> Any:
 
 @functools.cache
 def _source_digest() -> str:
-    return build_hash(_SOURCE.read_text(encoding="utf-8"))
+    return build_hash([path.read_text(encoding="utf-8") for path in sorted(_SOURCE.parent.iterdir()) if path.is_file()])

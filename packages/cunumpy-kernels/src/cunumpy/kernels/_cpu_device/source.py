@@ -80,7 +80,8 @@ def translation_unit(
     generated: dict[str, None] = {}  # once for all instances of a template
     entries: list[str] = []
     for number, (expression, analysis) in enumerate(kernels):
-        functions = f"&{expression}"
+        # From the global namespace: there its own name comes before those of CUDA's functions, such as norm.
+        functions = f"&::{expression.removeprefix('::')}"
         arguments = expression[expression.index("<") :] if "<" in expression else ""
         if analysis.mode == SPLIT_LOOPS and analysis.split is not None:
             generated[analysis.split.text] = None

@@ -925,6 +925,68 @@ PyObject* function_call(PyObject* object, PyObject* const* args, Py_ssize_t coun
     return launch_blocks(self, arguments, grid, block, shared);
 }
 
+bool store_unknown(const Parameter& parameter, PyObject* value, char* place) {
+    if (parameter.kind == POINTER) {
+        if (!PyArray_CheckExact(value)) return false;
+        PyArrayObject* const array = (PyArrayObject*)value;
+        if (!parameter.is_const && !PyArray_ISWRITEABLE(array)) return false;
+        if (!PyArray_ISNUMBER(array) && PyArray_TYPE(array) != NPY_BOOL) return false;
+        if (!PyArray_ISNOTSWAPPED(array)) return false;
+        void* const data = PyArray_DATA(array);
+        memcpy(place, &data, sizeof data);
+        return true;
+    }
+    const bool floating = parameter.contiguous;  // as describe_unknown says it
+    if (PyLong_CheckExact(value) && !floating)
+        return parameter.size == 8   ? store_integer<long long>(value, place)
+               : parameter.size == 4 ? store_integer<int>(value, place)
+                                     : false;
+    if (PyFloat_CheckExact(value)) {
+        if (parameter.size != 8 || !floating) return false;
+        const double number = PyFloat_AS_DOUBLE(value);
+        memcpy(place, &number, sizeof number);
+        return true;
+    }
+    if (!PyArray_IsScalar(value, Number)) return false;
+    if (floating != (PyArray_IsScalar(value, Floating) != 0)) return false;
+    Py_buffer bytes;
+    if (PyObject_GetBuffer(value, &bytes, PyBUF_SIMPLE) != 0) return false;
+    const bool fits = (size_t)bytes.len == parameter.size;
+    if (fits) memcpy(place, bytes.buf, (size_t)bytes.len);
+    PyBuffer_Release(&bytes);
+    return fits;
+}
+
+// call_raw(args, grid, block, shared): launches if every argument fits beyond doubt, else returns NotImplemented.
+PyObject* function_call_raw(PyObject* object, PyObject* const* args, Py_ssize_t count) {
+    Function* self = (Function*)object;
+    if (count != 4 || !PyTuple_Check(args[0])) Py_RETURN_NOTIMPLEMENTED;
+    const std::vector<Parameter>& parameters = *self->parameters;
+    if (self->bytes > 1024 || parameters.size() > 64 || (size_t)PyTuple_GET_SIZE(args[0]) != parameters.size())
+        Py_RETURN_NOTIMPLEMENTED;
+    unsigned int grid[3], block[3];
+    if (!sizes_of(args[1], grid) || !sizes_of(args[2], block)) {
+        PyErr_Clear();
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    const u64 shared = PyLong_AsUnsignedLongLong(args[3]);
+    if (PyErr_Occurred()) return nullptr;
+    if (block[0] > 1024 || block[1] > 1024 || block[2] > 64 || (u64)block[0] * block[1] * block[2] > 1024 ||
+        grid[1] > 65535 || grid[2] > 65535)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (grid[0] > 0x7fffffff / 1024 || (u64)grid[0] * block[0] > 0x7fffffff - 1024) Py_RETURN_NOTIMPLEMENTED;
+    alignas(64) char memory[1024];
+    void* arguments[65];
+    for (size_t i = 0; i < parameters.size(); ++i) {
+        arguments[i] = memory + parameters[i].offset;
+        if (!store_unknown(parameters[i], PyTuple_GET_ITEM(args[0], (Py_ssize_t)i), memory + parameters[i].offset)) {
+            PyErr_Clear();
+            Py_RETURN_NOTIMPLEMENTED;
+        }
+    }
+    return launch_blocks(self, arguments, grid, block, shared);
+}
+
 int function_init(PyObject* object, PyObject* args, PyObject*) {
     Function* self = (Function*)object;
     unsigned long long entry;
@@ -977,6 +1039,7 @@ void function_dealloc(PyObject* object) {
 PyMethodDef function_methods[] = {
     {"launch", (PyCFunction)(void (*)(void))function_launch, METH_FASTCALL, nullptr},
     {"call", (PyCFunction)(void (*)(void))function_call, METH_FASTCALL, nullptr},
+    {"call_raw", (PyCFunction)(void (*)(void))function_call_raw, METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -1006,6 +1069,8 @@ PyModuleDef module = {
 
 }  // namespace
 
+#include "typed_calls.hpp"
+
 PyMODINIT_FUNC PyInit_launcher() {
     import_array();
     pool = new Pool;
@@ -1033,6 +1098,6 @@ PyMODINIT_FUNC PyInit_launcher() {
     PyUnstable_Module_SetGIL(made, Py_MOD_GIL_NOT_USED);
 #endif
     Py_INCREF(&function_type);
-    if (PyModule_AddObject(made, "Function", (PyObject*)&function_type) < 0) return nullptr;
+    if (PyModule_AddObject(made, "Function", (PyObject*)&function_type) < 0 || !add_typed_call(made)) return nullptr;
     return made;
 }

@@ -20,11 +20,33 @@ struct MakeIndices<0, I...> {
     typedef Indices<I...> type;
 };
 
-// What every runner has: the bytes of the kernel's parameters.
+// The kind of a parameter, above its size: 1 for a pointer, 2 for one to constants, 3 for a floating-point number.
+template <class T>
+struct KindBits {
+    static constexpr unsigned int value = 0;
+};
+template <class T>
+struct KindBits<T*> {
+    static constexpr unsigned int value = 1u << 30;
+};
+template <class T>
+struct KindBits<const T*> {
+    static constexpr unsigned int value = 2u << 30;
+};
+template <>
+struct KindBits<float> {
+    static constexpr unsigned int value = 3u << 30;
+};
+template <>
+struct KindBits<double> {
+    static constexpr unsigned int value = 3u << 30;
+};
+
+// What every runner has: bytes and kinds of the kernel's parameters.
 template <class... P>
 struct Parameters {
     static unsigned int parameters(unsigned int* sizes) {
-        const unsigned int all[] = {(unsigned int)sizeof(P)..., 0};
+        const unsigned int all[] = {((unsigned int)sizeof(P) | KindBits<P>::value)..., 0};
         for (unsigned int i = 0; i < sizeof...(P); ++i) sizes[i] = all[i];
         return sizeof...(P);
     }
