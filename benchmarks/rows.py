@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks import algorithms, core, cpu_device, kernels, rng
+from benchmarks import algorithms, core, cpu_device, kernels, rng, solvers
 from benchmarks._measure import Effort, Rounds
 
 
@@ -279,4 +279,18 @@ ROWS = (
     ),
     Row("cell-offsets", "`cell_offsets`, 10^6 cells", "`bincount` and `cumsum`", 0.8, algorithms.cell_offsets),
     Row("compact", "`compact_by_mask`, 90 % kept, (n, 3), 10^6", "`positions[mask]`", 0.4, algorithms.compact),
+    Row(
+        "newton",
+        "`optimize.newton`, 10^6 roots of x^3 - a, with derivative",
+        "`scipy.optimize.newton` on the array",
+        0.5,
+        partial(solvers.newton, slope=True),
+    ),
+    Row(
+        "secant",
+        "`optimize.newton`, 10^6 roots of x^3 - a, without derivative",
+        "`scipy.optimize.newton` on the array",
+        None,
+        partial(solvers.newton, slope=False),
+    ),
 )

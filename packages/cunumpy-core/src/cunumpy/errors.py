@@ -24,6 +24,7 @@ works as it does with NumPy::
 
     CuNumpyWarning                RuntimeWarning
     ├── BackendFallbackWarning                    NumPy serves a request for CuPy
+    ├── ConvergenceWarning                        problems of a batched solve that have no solution to rely on
     └── InstallationWarning                       packages that do not belong together are installed
 """
 
@@ -39,6 +40,7 @@ __all__ = [
     "CacheError",
     "CommunicationError",
     "CompileError",
+    "ConvergenceWarning",
     "CuNumpyError",
     "CuNumpyWarning",
     "InstallationWarning",
@@ -158,6 +160,10 @@ class CuNumpyWarning(RuntimeWarning):
 
 class BackendFallbackWarning(CuNumpyWarning):
     """NumPy serves a request for CuPy; the message has the reason and the remedy."""
+
+
+class ConvergenceWarning(CuNumpyWarning):
+    """Some problems of a batched solve did not reach the tolerance; the text says how many, and why if it is known."""
 
 
 class InstallationWarning(CuNumpyWarning):
