@@ -40,8 +40,8 @@ import importlib
 try:
     importlib.import_module(sys.argv[1])
 except ModuleNotFoundError as error:
-    is_private = "._" in sys.argv[1]
-    if not is_private or error.name not in {"cupy", "cupyx", "mpi4py", "numba", "petsc4py", "pyccel"}:
+    is_private = sys.argv[1].startswith("_") or "._" in sys.argv[1]
+    if not is_private or error.name not in {"cupy", "cupyx", "mpi4py", "numba", "petsc4py", "pyccel", "pytest"}:
         raise
 """
 WITH_SCIPY = ("array-api-compat", "numpy", "scipy")
