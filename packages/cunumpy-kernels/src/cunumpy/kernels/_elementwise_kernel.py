@@ -11,7 +11,8 @@ import numpy as np
 
 from cunumpy import _gate
 from cunumpy.cuda._locks import new_lock
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
+from cunumpy.kernels import _numpy_evaluation as numpy_evaluation
 from cunumpy.kernels import _typed_parameters as typed
 from cunumpy.kernels._typed_parameters import Parameter
 
@@ -64,8 +65,11 @@ class ElementwiseKernel:
     Notes
     -----
     Each combination of dtypes, and of layouts contiguous or not, is compiled once (some tenths of a second), and kept
-    on disk. Inputs that overlap an output, but are not the same elements, are copied first. Numbers take the dtype of
-    their parameter, which an array has to decide; they never widen it.
+    on disk. Without a C++ compiler NumPy evaluates the operation, if it has only assignments, operators and
+    mathematical functions, and no preamble.
+
+    Inputs that overlap an output, but are not the same elements, are copied first, as NumPy does it; CuPy does not.
+    Numbers take the dtype of their parameter, which an array has to decide; they never widen it.
 
     Examples
     --------
@@ -154,7 +158,7 @@ class ElementwiseKernel:
         KernelError
             The code ended itself, by an assertion for instance.
         MissingCompilerError
-            There is no C++ compiler.
+            There is no C++ compiler, and NumPy can't evaluate the operation.
         """
         if self._quick is not None:
             done = self._quick.call(args, size)
@@ -199,7 +203,10 @@ class ElementwiseKernel:
         if not outputs:
             outputs = [self._new(parameter, types, shape, size) for parameter in self.out_params]
         if 0 not in shape:
-            self._run(types, shape, list(args[:nin]), outputs)
+            try:
+                self._run(types, shape, list(args[:nin]), outputs)
+            except MissingCompilerError as error:
+                self._evaluate(types, shape, args[:nin], outputs, error)
         if self.no_return:
             return None
         return outputs[0] if self.nout == 1 and not self.return_tuple else tuple(outputs)
@@ -260,6 +267,34 @@ class ElementwiseKernel:
         for array, written in zip(outputs, writes, strict=True):
             if written is not array:
                 array[...] = written
+
+    def _evaluate(
+        self,
+        types: dict[str, Any],
+        shape: tuple[int, ...],
+        inputs: Sequence[Any],
+        outputs: list[np.ndarray],
+        missing: MissingCompilerError,
+    ) -> None:
+        """Let NumPy evaluate the operation, for want of a compiler."""
+        owner = self._owner
+        names: dict[str, Any] = {"_ind.size": np.int64(math.prod(shape))}
+        if self._places:
+            names["i"] = np.arange(math.prod(shape)).reshape(shape)
+        for parameter, value in zip(self.in_params, inputs, strict=True):
+            if not isinstance(value, np.ndarray):
+                value = typed.as_scalar(value, types[parameter.type_name], parameter, owner)[0]
+            names[parameter.name] = numpy_evaluation.Raw(value) if parameter.raw else value
+        results = {
+            parameter.name: numpy_evaluation.Raw(array) if parameter.raw else array
+            for parameter, array in zip(self.out_params, outputs, strict=True)
+        }
+        try:
+            numpy_evaluation.check_plain(self.preamble, (self._loop_prep, self._after_loop), self._options)
+            numpy_evaluation.run_statements(self.operation, names, types, results)
+        except numpy_evaluation.CannotEvaluateError as error:
+            numpy_evaluation.refuse(owner, error, missing)
+        numpy_evaluation.tell(owner, missing)
 
     def _launch(
         self, types: dict[str, Any], shape: tuple[int, ...], values: list[np.ndarray], numbers: list[bool]

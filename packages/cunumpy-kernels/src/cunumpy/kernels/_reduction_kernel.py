@@ -10,7 +10,8 @@ import numpy as np
 
 from cunumpy import _gate
 from cunumpy.cuda._locks import new_lock
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
+from cunumpy.kernels import _numpy_evaluation as numpy_evaluation
 from cunumpy.kernels import _typed_parameters as typed
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class ReductionKernel:
     Notes
     -----
     The order of the reduction depends on shape and layout alone, so that the number of workers changes no bit of the
-    result. Long reductions are cut into parts of 16384 elements, each with 16 running values.
+    result. Long reductions are cut into parts of 16384 elements, each with 16 running values. Without a C++ compiler
+    NumPy evaluates the expressions, if they have only operators and mathematical functions, and there is no preamble.
 
     Examples
     --------
@@ -170,7 +172,7 @@ class ReductionKernel:
         KernelError
             The code ended itself, by an assertion for instance.
         MissingCompilerError
-            There is no C++ compiler.
+            There is no C++ compiler, and NumPy can't evaluate the expressions.
         """
         if self._quick is not None and (out is None or (self.nout == 1 and len(args) == self.nin)):
             done = self._quick.reduce(args if out is None else (*args, out), axis, keepdims)
@@ -243,7 +245,10 @@ class ReductionKernel:
         if not outputs:
             outputs = [np.empty(result, types[one.type_name]) for one in self.out_params]
         if 0 not in result:
-            self._run(types, shape, (kept, axes), list(args[:nin]), outputs, full)
+            try:
+                self._run(types, shape, (kept, axes), list(args[:nin]), outputs, full)
+            except MissingCompilerError as error:
+                self._evaluate(types, shape, (kept, axes), args[:nin], outputs, error)
         return outputs[0] if self.nout == 1 else tuple(outputs)
 
     def _run(
@@ -334,6 +339,52 @@ class ReductionKernel:
             if written is not array:
                 array[...] = written
         del held
+
+    def _evaluate(
+        self,
+        types: dict[str, Any],
+        shape: tuple[int, ...],
+        kept_and_reduced: tuple[list[int], list[int]],
+        inputs: Sequence[Any],
+        outputs: list[np.ndarray],
+        missing: MissingCompilerError,
+    ) -> None:
+        """Let NumPy evaluate the expressions, for want of a compiler."""
+        owner, (kept, axes) = self._owner, kept_and_reduced
+        result = tuple(shape[one] for one in kept)
+        count, length = math.prod(result), math.prod(shape[one] for one in axes)
+        sizes: dict[str, Any] = {"_in_ind.size": np.int64(count * length), "_out_ind.size": np.int64(count)}
+        names: dict[str, Any] = {
+            **sizes,
+            "_J": np.arange(length),
+            "_i": np.arange(count)[:, None],
+            "_j": count * np.arange(length) + np.arange(count)[:, None],
+        }
+        for parameter, value in zip(self.in_params, inputs, strict=True):
+            if not isinstance(value, np.ndarray):
+                names[parameter.name] = typed.as_scalar(value, types[parameter.type_name], parameter, owner)[0]
+            elif parameter.raw:
+                names[parameter.name] = numpy_evaluation.Raw(value)
+            else:
+                in_order = np.broadcast_to(value, shape).transpose([*kept, *axes])
+                names[parameter.name] = in_order.reshape(count, length)
+        try:
+            numpy_evaluation.check_plain(self.preamble, (), self.options)
+            dtype = numpy_evaluation.type_of(self._reduce_type(types), types)
+            mapped = np.asarray(numpy_evaluation.value_of(self.map_expr, names, types)).astype(dtype)
+            mapped = np.broadcast_to(mapped, (count, length))
+            if self.identity is not None:
+                first = np.asarray(numpy_evaluation.value_of(self.identity, {}, types)).astype(dtype)
+                mapped = np.concatenate([np.broadcast_to(first, (count, 1)), mapped], axis=-1)
+            value = numpy_evaluation.reduce(mapped, self.reduce_expr, types)
+            flat = {one.name: np.empty(count, types[one.type_name]) for one in self.out_params}
+            names = {"a": value, **sizes, "_i": np.arange(count)}
+            numpy_evaluation.run_statements(self.post_map_expr, names, types, flat)
+        except numpy_evaluation.CannotEvaluateError as error:
+            numpy_evaluation.refuse(owner, error, missing)
+        numpy_evaluation.tell(owner, missing)
+        for array, values in zip(outputs, flat.values(), strict=True):
+            array[...] = values.reshape(array.shape)
 
     def _compiled(
         self,
