@@ -1,0 +1,491 @@
+"""Matrices and solves of a real PETSc, on one rank and on several.
+
+Collected where petsc4py is installed only (`conftest.py`).
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpi4py import MPI
+from petsc4py import PETSc
+
+import cunumpy as xp
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyError, KernelError
+from cunumpy.petsc import (
+    csr_matrix,
+    ksp_solve,
+    mark_modified,
+    petsc_array,
+    petsc_vec,
+    shell_matrix,
+    shell_preconditioner,
+    snes_solve,
+    update_values,
+)
+
+COMM = MPI.COMM_WORLD
+RANK, SIZE = COMM.rank, COMM.size
+N = 6  # unknowns of each rank
+several = pytest.mark.skipif(SIZE == 1, reason="needs more than one rank: mpiexec -n 2 python -m pytest")
+
+
+def laplacian() -> scipy.sparse.csr_array:
+    """Give this rank's rows of the second difference, with all columns."""
+    total = N * SIZE
+    whole = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(total, total)).tocsr()
+    return whole[RANK * N : (RANK + 1) * N]
+
+
+def second_difference(x: np.ndarray, out: np.ndarray) -> None:
+    """Apply the same without a matrix."""
+    flat, result = x.reshape(-1), out.reshape(-1)
+    left, right = COMM.sendrecv(flat[-1], (RANK + 1) % SIZE, source=(RANK - 1) % SIZE), None
+    right = COMM.sendrecv(flat[0], (RANK - 1) % SIZE, source=(RANK + 1) % SIZE)
+    padded = np.concatenate([[0.0 if RANK == 0 else left], flat, [0.0 if RANK == SIZE - 1 else right]])
+    result[...] = 2 * padded[1:-1] - padded[:-2] - padded[2:]
+
+
+def parts(matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return matrix.data, matrix.indices, matrix.indptr
+
+
+def dense(matrix: PETSc.Mat) -> np.ndarray:
+    """Give this rank's rows by products with unit vectors."""
+    x, y = matrix.createVecs()
+    columns = []
+    for column in range(matrix.getSize()[1]):
+        x.set(0.0)
+        if x.getOwnershipRange()[0] <= column < x.getOwnershipRange()[1]:
+            x.setValue(column, 1.0)
+        x.assemble()
+        matrix.mult(x, y)
+        columns.append(y.array_r.copy())
+    return np.array(columns).T
+
+
+# --- CSR --------------------------------------------------------------------------------------------------------------
+
+
+def test_csr_arrays_become_a_matrix() -> None:
+    rows = laplacian()
+    matrix = csr_matrix(*parts(rows))
+    assert matrix.getType() == ("seqaij" if SIZE == 1 else "mpiaij")
+    assert matrix.getSizes() == ((N, N * SIZE), (N, N * SIZE))
+    np.testing.assert_array_equal(dense(matrix), rows.toarray())
+
+
+def test_values_are_shared_on_one_rank_and_copied_once_on_several() -> None:
+    rows = laplacian()
+    with xp.profiling.count_transfers() as counter:
+        matrix = csr_matrix(*parts(rows))
+    assert [(event.kind, event.nbytes) for event in counter.events] == (
+        [] if SIZE == 1 else [("device_copy", rows.data.nbytes)]
+    )
+    rows.data *= 3
+    mark_modified(matrix)
+    np.testing.assert_array_equal(dense(matrix), rows.toarray() if SIZE == 1 else laplacian().toarray())
+    with xp.profiling.count_transfers() as counter:
+        update_values(matrix, rows.data)
+    np.testing.assert_array_equal(dense(matrix), rows.toarray())
+    assert counter.device_copies == (SIZE > 1)
+
+
+def test_a_copy_is_the_matrix_s_own() -> None:
+    rows = laplacian()
+    rows.data.flags.writeable = False
+    matrix = csr_matrix(*parts(rows), copy=True)
+    matrix.scale(2.0)
+    np.testing.assert_array_equal(rows.toarray(), laplacian().toarray())
+    np.testing.assert_array_equal(dense(matrix), 2 * laplacian().toarray())
+
+
+def test_memory_of_a_matrix_lives_as_long_as_petsc_uses_it() -> None:
+    class Noticed(np.ndarray):
+        pass
+
+    data = np.ones(1).view(Noticed)
+    alive = weakref.ref(data)
+    matrix = csr_matrix(data, [0], [0, 1], MPI.COMM_SELF)
+    ksp = PETSc.KSP().create(MPI.COMM_SELF)
+    ksp.setOperators(matrix)
+    matrix.setAttr("__csr__", None)
+    del matrix, data
+    gc.collect()
+    assert alive() is not None
+    ksp.destroy()
+    PETSc.garbage_cleanup(PETSc.COMM_SELF)
+    gc.collect()
+    assert alive() is None
+
+
+def test_solutions_follow_new_values() -> None:
+    rows = laplacian()
+    matrix = csr_matrix(*parts(rows))
+    first = ksp_solve(matrix, np.ones(N), preconditioner="jacobi", rtol=1e-12)
+    update_values(matrix, 4 * rows.data)
+    second = ksp_solve(matrix, np.ones(N), preconditioner="jacobi", rtol=1e-12)
+    np.testing.assert_allclose(4 * second.x, first.x, rtol=1e-9)
+
+
+@settings(max_examples=40 if SIZE == 1 else 10)
+@given(st.data())
+def test_any_pattern(data) -> None:
+    shape = COMM.bcast((data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))))
+    seed = COMM.bcast(data.draw(st.integers(0, 2**32 - 1)))
+    local, columns = shape
+    draw = np.random.default_rng(seed + RANK)
+    rows = scipy.sparse.csr_array(draw.integers(0, 3, (local, columns * SIZE)).astype(float))
+    kind = draw.choice([np.int32, np.int64, np.uint16])
+    matrix = csr_matrix(rows.data, rows.indices.astype(kind), rows.indptr.astype(kind).tolist(), COMM, columns=columns)
+    if columns * SIZE:
+        np.testing.assert_array_equal(dense(matrix), rows.toarray())
+    expected = 2 * np.sqrt(COMM.allreduce(float((rows.data**2).sum())))
+    update_values(matrix, 2 * rows.data)
+    assert matrix.norm(PETSc.NormType.NORM_FROBENIUS) == pytest.approx(expected)
+    matrix.destroy()
+
+
+def test_what_is_no_csr_matrix_is_refused() -> None:
+    one, two = np.ones(1), np.ones(2)
+    read_only = np.ones(1)
+    read_only.flags.writeable = False
+    for arguments, text in (
+        (([1.0], [0], [0, 1]), "'data' must be a NumPy or CuPy array"),
+        ((np.ones(1, np.float32), [0], [0, 1]), "'data' must have PETSc's scalar type, float64"),
+        ((np.ones((1, 1)), [0], [0, 1]), r"'data' must have 1 dimension"),
+        ((read_only, [0], [0, 1]), "'data' is read-only"),
+        ((one, [0.5], [0, 1]), "'indices' must have an integer dtype"),
+        ((one, [0, 1], [0, 1]), "a column for each of the 1 entries"),
+        ((one, [0], [0, 2]), "'indptr' must begin with 0"),
+        ((one, [0], []), "'indptr' must begin with 0"),
+        ((two, [0, 1], [0, 3, 2]), "'indptr' must begin with 0"),
+        ((two, [1, 0], [0, 2]), "in row 0 column 0 follows 1"),
+        ((two, [0, 0], [0, 2]), "each column may be there once"),
+        ((one, [SIZE], [0, 1]), f"holds column {SIZE}, and there are the columns 0 to {SIZE - 1}"),
+        ((one, [-1], [0, 1]), "holds column -1"),
+    ):
+        with pytest.raises(CuNumpyError, match=f"csr_matrix: argument .*{text}"):
+            csr_matrix(*arguments)
+    with pytest.raises(ArgumentError, match="must divide the numbers of rows and columns, 1 and 1, got 2"):
+        csr_matrix(one, [0], [0, 1], block_size=2)
+    matrix = csr_matrix(one, [0], [0, 1])
+    for data, text in ((np.ones(2), "a value for each of the 1 entries"), ([1.0], "NumPy or CuPy array")):
+        with pytest.raises(CuNumpyError, match=text):
+            update_values(matrix, data)
+    with pytest.raises(ArgumentTypeError, match=r"a PETSc\.Mat made by csr_matrix"):
+        update_values(PETSc.Mat().createAIJ(1), one)
+
+
+def test_block_size_of_a_matrix() -> None:
+    columns = list(range(2 * SIZE))
+    for copy in (False, True):
+        matrix = csr_matrix(np.ones(4 * SIZE), columns * 2, [0, 2 * SIZE, 4 * SIZE], block_size=2, copy=copy)
+        assert matrix.getBlockSize() == 2
+        np.testing.assert_array_equal(dense(matrix), np.ones((2, 2 * SIZE)))
+
+
+# --- shell matrices ---------------------------------------------------------------------------------------------------
+
+
+def test_a_function_is_a_matrix() -> None:
+    matrix = shell_matrix(second_difference, (2, N // 2), symmetric=True, diagonal=2.0)
+    np.testing.assert_allclose(dense(matrix), laplacian().toarray())
+    x, y = matrix.createVecs()
+    x.setRandom()
+    matrix.multTranspose(x, y)
+    assert y.dot(x) == pytest.approx(x.dot(y))
+    assert matrix.getDiagonal().sum() == 2 * N * SIZE
+
+
+def test_arrays_have_the_shapes_that_were_asked_for() -> None:
+    seen = []
+
+    def widen(x, out):
+        seen.append((x.shape, x.flags.writeable, out.shape))
+        out[...] = x[0, 0]
+
+    def narrow(x, out):
+        seen.append((x.shape, x.flags.writeable, out.shape))
+        out[...] = x.sum()
+
+    matrix = shell_matrix(widen, (1, 2), output_shape=3, transpose=narrow)
+    x, y = matrix.createVecs()
+    x.set(1.0)
+    matrix.mult(x, y)
+    matrix.multTranspose(y, x)
+    assert seen == [((1, 2), False, (3,)), ((3,), False, (1, 2))]
+    assert petsc_array(x).tolist() == [3.0, 3.0]
+
+
+def test_what_is_no_operator_is_refused() -> None:
+    for arguments, options, text in (
+        ((None, 3), {}, "argument 'apply' must be a function"),
+        ((second_difference, 1.5), {}, "argument 'shape' must be an integer"),
+        ((second_difference, -1), {}, "must be at least 0, got -1"),
+        ((second_difference, 3), {"diagonal": np.ones(2)}, r"an element for each of \(3,\)"),
+        ((second_difference, 3), {"backend": "torch"}, "'numpy' or 'cupy'"),
+        ((second_difference, 3), {"output_shape": 2, "symmetric": True}, "which is none"),
+        ((second_difference, 3), {"transpose": 1}, "argument 'transpose' must be a function"),
+    ):
+        with pytest.raises(CuNumpyError, match=f"shell_matrix: argument .*{text}|{text}"):
+            shell_matrix(*arguments, **options)
+    matrix = shell_matrix(lambda x, out: 2 * x, N)
+    x, y = matrix.createVecs()
+    with pytest.raises(PETSc.Error) as caught:
+        matrix.mult(x, y)
+    assert "its result is what it writes" in str(caught.value.__cause__)
+    plain = shell_matrix(second_difference, N)
+    for missing in (lambda: plain.multTranspose(x, y), lambda: plain.getDiagonal(x)):
+        with pytest.raises(PETSc.Error):
+            missing()
+
+
+# --- linear solves ----------------------------------------------------------------------------------------------------
+
+
+def exact() -> np.ndarray:
+    """Give this rank's part of the solution for a right-hand side of ones."""
+    total = N * SIZE
+    whole = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(total, total)).tocsc()
+    return scipy.sparse.linalg.spsolve(whole, np.ones(total))[RANK * N : (RANK + 1) * N]
+
+
+def halve(r, out):
+    out[...] = r / 2
+
+
+@pytest.mark.parametrize("preconditioner", [None, "none", halve], ids=str)
+@pytest.mark.parametrize("method", [None, "cg"])
+def test_a_function_is_solved_with(method, preconditioner) -> None:
+    b = np.ones((2, N // 2))
+    start = b.copy()
+    result = ksp_solve(second_difference, b, method=method, preconditioner=preconditioner, rtol=1e-12)
+    assert result.converged
+    assert result.reason == "CONVERGED_RTOL"
+    assert result.x.shape == b.shape
+    np.testing.assert_allclose(result.x.reshape(-1), exact(), rtol=1e-9)
+    np.testing.assert_array_equal(b, start)
+    assert len(result.history) == result.iterations + 1
+    assert result.history[-1] == result.residual_norm
+
+
+def test_a_matrix_prepares_the_preconditioner_of_a_function() -> None:
+    matrix = csr_matrix(*parts(laplacian()))
+    result = ksp_solve(
+        second_difference, np.ones(N), method="cg", preconditioner="gamg", preconditioner_matrix=matrix, rtol=1e-12
+    )
+    assert result.converged
+    np.testing.assert_allclose(result.x, exact(), rtol=1e-9)
+
+
+def test_vectors_in_vectors_out() -> None:
+    b = petsc_vec(np.ones(N))
+    result = ksp_solve(csr_matrix(*parts(laplacian())), b, method="cg", preconditioner="jacobi", rtol=1e-12)
+    assert isinstance(result.x, PETSc.Vec)
+    np.testing.assert_allclose(petsc_array(result.x), exact(), rtol=1e-9)
+    again = ksp_solve(second_difference, b, result.x, method="cg", rtol=1e-5)
+    assert again.iterations == 0
+
+
+def test_a_start_saves_iterations_and_is_not_changed() -> None:
+    start = exact()
+    result = ksp_solve(second_difference, np.ones(N), start, method="cg", atol=1e-8)
+    assert result.iterations == 0
+    assert result.converged
+    assert result.x is not start
+    np.testing.assert_array_equal(result.x, start)
+
+
+def test_a_solver_is_used_again() -> None:
+    ksp = PETSc.KSP().create(COMM)
+    ksp.setOperators(shell_matrix(second_difference, N, symmetric=True, diagonal=2.0))
+    ksp.setType("cg")
+    ksp.getPC().setType("jacobi")
+    pc = ksp.getPC()
+    for _ in range(2):
+        result = ksp_solve(ksp, np.ones(N), rtol=1e-12)
+        np.testing.assert_allclose(result.x, exact(), rtol=1e-9)
+    assert ksp.getPC() == pc
+
+
+def test_a_preconditioner_object() -> None:
+    pc = shell_preconditioner(halve, shape=(N,))
+    result = ksp_solve(csr_matrix(*parts(laplacian())), np.ones(N), method="cg", preconditioner=pc, rtol=1e-12)
+    np.testing.assert_allclose(result.x, exact(), rtol=1e-9)
+
+
+def test_what_does_not_converge_says_so() -> None:
+    result = ksp_solve(second_difference, np.ones(N), method="cg", max_iterations=2, rtol=1e-12)
+    assert not result.converged
+    assert result.reason == "DIVERGED_MAX_IT"
+    assert result.iterations == 2
+
+
+def test_nan_never_counts_as_converged() -> None:
+    def broken(x, out):
+        out[...] = np.nan
+
+    for method in ("cg", "gmres"):
+        result = ksp_solve(broken, np.ones(N), method=method)
+        assert not result.converged
+
+
+def test_options_have_the_last_word() -> None:
+    options = PETSc.Options()
+    options["mine_ksp_max_it"] = 1
+    try:
+        result = ksp_solve(second_difference, np.ones(N), method="cg", max_iterations=50, options_prefix="mine_")
+    finally:
+        options.delValue("mine_ksp_max_it")
+    assert result.iterations == 1
+
+
+def test_monitors_see_every_iteration() -> None:
+    seen = []
+    result = ksp_solve(second_difference, np.ones(N), method="cg", monitor=lambda *values: seen.append(values))
+    assert [iteration for iteration, _ in seen] == list(range(result.iterations + 1))
+    np.testing.assert_array_equal([norm for _, norm in seen], result.history)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_progress_is_shown_on_rank_0(installed, monkeypatch, capfd) -> None:
+    if not installed:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+    ksp_solve(second_difference, np.ones(N), method="cg", progress=True)
+    shown = capfd.readouterr().err
+    assert ("KSP" in shown) is (RANK == 0)
+    if RANK == 0 and not installed:
+        assert shown.splitlines()[0].startswith("KSP: iteration 0, residual ")
+        assert len(shown.splitlines()) == 2
+
+
+# --- errors in functions ----------------------------------------------------------------------------------------------
+
+
+class Mine(Exception):
+    pass
+
+
+def fails(x, out):
+    if RANK == SIZE - 1:
+        raise Mine("in the user's function")
+    out[...] = x
+
+
+@pytest.mark.parametrize("method", ["cg", "gmres", "bcgs"])
+def test_an_error_of_a_function_ends_the_solve_on_all_ranks(method) -> None:
+    for solve in (
+        lambda: ksp_solve(fails, np.ones(N), method=method),
+        lambda: ksp_solve(lambda x, out: np.copyto(out, x), np.ones(N), method=method, preconditioner=fails),
+        lambda: ksp_solve(shell_matrix(fails, N), np.ones(N), method=method, preconditioner="none"),
+    ):
+        if RANK == SIZE - 1:
+            with pytest.raises(Mine, match="in the user's function"):
+                solve()
+        else:
+            with pytest.raises(KernelError, match=f"failed on rank {SIZE - 1} of {SIZE}.*Mine: in the user's function"):
+                solve()
+
+
+def test_an_error_of_a_monitor_is_raised_after_the_solve() -> None:
+    def monitor(iteration, norm):
+        raise Mine
+
+    with pytest.raises(Mine):
+        ksp_solve(second_difference, np.ones(N), method="cg", monitor=monitor)
+
+
+def test_what_can_not_be_solved_is_refused() -> None:
+    b = np.ones(N)
+    for arguments, options, text in (
+        ((3, b), {}, "'operator' must be a function"),
+        ((second_difference, [1.0]), {}, "'b' must be a NumPy or CuPy array"),
+        ((second_difference, b.astype(np.float32)), {}, "must have PETSc's scalar type"),
+        ((second_difference, b, np.ones(2)), {}, r"'x0' must have the shape of 'b', \(6,\), got \(2,\)"),
+        ((second_difference, b, petsc_vec(b)), {}, "must both be arrays, or both be vectors"),
+        ((second_difference, b), {"preconditioner": "jacobi"}, "is 'jacobi', which looks into a matrix"),
+        ((second_difference, b), {"preconditioner": 3}, "the name of a PETSc type, a function"),
+        ((second_difference, b), {"preconditioner_matrix": 3}, "must be a PETSc.Mat"),
+        ((second_difference, b), {"monitor": 3}, "'monitor' must be a function"),
+        ((PETSc.KSP().create(COMM), b), {}, "has no matrix"),
+        ((csr_matrix(*parts(laplacian())), np.ones(2)), {}, f"has 2 elements on this rank, and the matrix {N} rows"),
+    ):
+        with pytest.raises(CuNumpyError, match=text):
+            ksp_solve(*arguments, **options)
+
+
+# --- nonlinear solves -------------------------------------------------------------------------------------------------
+
+
+def cubic(x, out):
+    second_difference(x, out)
+    out += x**3 - 1
+
+
+def cubic_product(x, v, out):
+    second_difference(v, out)
+    out += 3 * x**2 * v
+
+
+def cubic_with_matrix():
+    rows = laplacian()
+    matrix = csr_matrix(*parts(rows.copy()), copy=True)
+    diagonal = rows.indices == np.repeat(np.arange(N) + RANK * N, np.diff(rows.indptr))
+
+    def update(x):
+        values = rows.data.copy()
+        values[diagonal] += 3 * x.reshape(-1) ** 2
+        update_values(matrix, values)
+
+    return matrix, update
+
+
+@pytest.mark.parametrize("jacobian", [lambda: None, lambda: cubic_product, cubic_with_matrix])
+def test_roots_with_each_kind_of_jacobian(jacobian) -> None:
+    start = np.ones((2, N // 2))
+    seen = []
+    result = snes_solve(cubic, start, jacobian=jacobian(), rtol=1e-10, monitor=lambda *values: seen.append(values))
+    assert result.converged, result
+    assert (start == 1).all()
+    residual = np.empty_like(result.x)
+    cubic(result.x, residual)
+    assert abs(residual).max() < 1e-8
+    assert result.x.shape == start.shape
+    assert result.linear_iterations >= result.iterations > 0
+    assert [iteration for iteration, _ in seen] == list(range(result.iterations + 1))
+    assert len(result.history) == result.iterations + 1
+
+
+def test_nonlinear_solves_take_vectors_and_preconditioners() -> None:
+    result = snes_solve(cubic, petsc_vec(np.ones(N)), linear_method="cg", preconditioner=halve, progress=True)
+    assert result.converged
+    assert isinstance(result.x, PETSc.Vec)
+
+
+@pytest.mark.parametrize("jacobian", [None, fails, "product"])
+def test_an_error_of_a_nonlinear_function_ends_the_solve_on_all_ranks(jacobian) -> None:
+    def failing_product(x, v, out):
+        fails(v, out)
+
+    function = fails if jacobian is None else cubic
+    product = failing_product if jacobian == "product" else None
+    preconditioner = fails if jacobian is fails else None
+    expected = Mine if RANK == SIZE - 1 else KernelError
+    with pytest.raises(expected):
+        snes_solve(function, np.ones(N), jacobian=product, preconditioner=preconditioner)
+
+
+def test_a_function_without_a_root_does_not_converge() -> None:
+    result = snes_solve(lambda x, out: np.copyto(out, x**2 + 1), np.full(N, 3.0), max_iterations=8)
+    assert not result.converged
+    assert result.reason.startswith("DIVERGED")
+    with pytest.raises(ArgumentTypeError, match=r"a function jacobian\(x, v, out\), or a PETSc.Mat and a function"):
+        snes_solve(cubic, np.ones(N), jacobian=3)
