@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 
 def code_blocks(text: str) -> list[str]:
-    """Give the Python blocks of a Markdown text."""
-    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    """Give the Python blocks of a Markdown text; those that begin with `# needs PACKAGE` where it is installed only."""
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if all(map(find_spec, re.findall(r"\A# needs (\w+)", block)))]
 
 
 def assert_runs_and_prints_what_it_says(program: str, folder: Path) -> list[str]:

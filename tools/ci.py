@@ -40,7 +40,7 @@ class Group:
     paths: tuple[str, ...] = ()
     minutes: int = 15
     where: str = "tree"  # "tree": this checkout; "clone": a clean clone, with a Python that has pip and nothing else
-    python: str | None = None  # the group needs this Python; where there is none it is reported as not run
+    python: str | None = None  # the group needs this Python, "3.12 or 3.13" the first of these; reported where none is
     program: str | None = None  # likewise
     full_only: bool = False  # where a sibling speaks for it: the oldest client, a Python between two others
 
@@ -102,6 +102,41 @@ for file in $headers/cunumpy/*.cuh $(find packages docs -name "*.cu"); do
 done
 """
 
+# PETSc in an environment of its own: a wheel that has it and MPICH, or the sources, built on Debian's Open MPI once.
+# Whatever hangs there ends by `timeout`, and ends the group.
+PETSC = """
+uv venv --quiet --no-project --python {python} "$SCRATCH/petsc"
+export VIRTUAL_ENV="$SCRATCH/petsc" PATH="$SCRATCH/petsc/bin:$PATH"
+uv pip install --quiet --no-config pytest hypothesis "numpy<2.5" scipy matplotlib tqdm mpi4py==4.1.2 mpich==5.0.2 \\
+    dolfinx-solver-real==0.11.0.post0 packages/cunumpy-core packages/cunumpy-mpi packages/cunumpy-petsc
+"""
+PETSC_FROM_SOURCES = """
+wheels="${XDG_CACHE_HOME:-$HOME/.cache}/cunumpy/petsc-wheels"
+uv venv --quiet --no-project --seed --python 3.11 "$SCRATCH/petsc"
+export VIRTUAL_ENV="$SCRATCH/petsc" PATH="$SCRATCH/petsc/bin:$PATH" MPICC=mpicc PIP_FIND_LINKS="$wheels"
+export PETSC_CONFIGURE_OPTIONS="--with-fc=0 --with-cxx=0 --with-x=0 --with-hwloc=0 --with-ssl=0 --with-make-np=2 \\
+--with-make-load=8 COPTFLAGS=-O0"
+for name in petsc petsc4py; do
+    ls "$wheels/$name-3.26.1"-*.whl || CFLAGS="-O0 -g0" pip wheel --quiet --no-deps -w "$wheels" $name==3.26.1
+done
+uv pip install --quiet --no-config --find-links "$wheels" petsc==3.26.1 petsc4py==3.26.1 pytest hypothesis scipy \\
+    "numpy<2.5" matplotlib tqdm mpi4py==4.1.2 packages/cunumpy-core packages/cunumpy-mpi packages/cunumpy-petsc
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+"""
+PETSC_TESTS = """
+tests="python -m pytest -p no:cacheprovider"
+timeout 300 $tests tests/cunumpy-petsc
+timeout 300 mpiexec -n 2 $tests tests/cunumpy-petsc/test_real_*.py
+for ranks in 1 2 4; do
+    timeout 300 mpiexec -n $ranks python docs/examples/poisson.py --cells 8 --picture "$SCRATCH/poisson.png"
+    timeout 300 mpiexec -n $ranks python docs/examples/poisson.py --cells 8 --preconditioner multigrid
+done
+"""
+PETSC_SHORT = """
+timeout 120 mpiexec -n 2 python -m pytest -q -p no:cacheprovider tests/cunumpy-petsc/test_real_*.py \\
+    -k "shares_the_memory or is_solved_with"
+"""
+
 
 # Other people's programs on our packages, each release in an environment of its own.
 
@@ -147,6 +182,22 @@ def groups(readme: str) -> list[Group]:
         ),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
+        Group("PETSc, short", PETSC + PETSC_SHORT, python="3.12 or 3.13 or 3.14", minutes=5),
+        Group(
+            "PETSc",
+            PETSC + PETSC_TESTS,
+            ("cunumpy-petsc", "cunumpy-mpi"),
+            ("docs/petsc.md", "docs/examples/poisson"),
+            python="3.12 or 3.13 or 3.14",
+        ),
+        Group(
+            "PETSc, sources",
+            PETSC_FROM_SOURCES + PETSC_TESTS,
+            ("cunumpy-petsc",),
+            program="mpicc",
+            minutes=45,
+            full_only=True,
+        ),
         *(
             Group(
                 f"feectools {version}",
@@ -327,7 +378,7 @@ def main(arguments: list[str]) -> int:
                 rows.append((group.name, f"not due (no change in the last {HOURS} hours)", 0.0))
                 continue
             if group.python is not None:
-                python = find_python(group.python)
+                python = next(filter(None, map(find_python, group.python.split(" or "))), None)
                 if python is None:
                     rows.append((group.name, f"not run (no Python {group.python} here)", 0.0))
                     continue

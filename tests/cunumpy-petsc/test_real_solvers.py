@@ -135,7 +135,7 @@ def test_solutions_follow_new_values() -> None:
     np.testing.assert_allclose(4 * second.x, first.x, rtol=1e-9)
 
 
-@settings(max_examples=40 if SIZE == 1 else 10)
+@settings(max_examples=40 if SIZE == 1 else 10, derandomize=True)  # all ranks draw the same
 @given(st.data())
 def test_any_pattern(data) -> None:
     shape = COMM.bcast((data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))))

@@ -174,6 +174,7 @@ def test_failure_shows_in_summary_and_exit_code(
         ci.Group("after", "echo still run"),
         ci.Group("unchanged", "echo unexpected", distributions=("cunumpy-rng",)),
         ci.Group("future", "echo unexpected", python="3.99"),
+        ci.Group("one of several", "test -x {python}", python=f"3.99 or {sys.version_info[0]}.{sys.version_info[1]}"),
         ci.Group("elsewhere", "echo unexpected", program="no-such-program"),
         ci.Group("sibling", "echo unexpected", full_only=True),
     ]
@@ -190,10 +191,11 @@ def test_failure_shows_in_summary_and_exit_code(
         "after": "passed",
         "unchanged": "not due (no change in the last 4 hours)",
         "future": "not run (no Python 3.99 here)",
+        "one of several": "passed",
         "elsewhere": "not run (no no-such-program here)",
         "sibling": "not due (run by --full)",
     }
-    assert summary[-1] == "groups: 2 passed, 2 failed"
+    assert summary[-1] == "groups: 3 passed, 2 failed"
 
 
 @pytest.mark.parametrize("arguments", [["--full"], ["sibling"]])
