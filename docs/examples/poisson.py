@@ -4,8 +4,8 @@
 
 is discretised by second differences. The operator is a function on arrays; each process has a slab of planes and gets
 one plane from each of its neighbours for every product. The right-hand side is made so that the solution is known:
-u = g(x, 1) g(y, 2) g(z, 3) with g(t, k) = exp(t) sin(k pi t). The error falls with the square of the distance of the points, which the
-program checks on finer and finer grids; its exit status says whether it does.
+u = g(x, 1) g(y, 2) g(z, 3) with g(t, k) = exp(t) sin(k pi t). The error falls with the square of the distance of the
+points, which the program checks on finer and finer grids; its exit status says whether it does.
 
 It needs petsc4py and mpi4py; docs/petsc.md says how to get them.
 
@@ -145,7 +145,14 @@ def solve(grid: Grid, preconditioner: str, progress: bool) -> tuple[Any, Any, fl
         options = {"preconditioner": jacobi}
     started = time.perf_counter()
     result = xp.petsc.ksp_solve(
-        grid.operator, b, comm=grid.comm, method="cg", rtol=1e-9, progress=progress, options_prefix="poisson_", **options
+        grid.operator,
+        b,
+        comm=grid.comm,
+        method="cg",
+        rtol=1e-9,
+        progress=progress,
+        options_prefix="poisson_",
+        **options,
     )
     seconds = time.perf_counter() - started
     if preconditioner == "multigrid":

@@ -163,7 +163,8 @@ def call_c(PETSc: Any, name: str, *arguments: int, function: str) -> None:
 
 def scalar_dtype(PETSc: Any) -> np.dtype[Any]:
     """Return the dtype of PETSc's scalars: float64 in most builds."""
-    return np.dtype(PETSc.ScalarType)
+    dtype: np.dtype[Any] = np.dtype(PETSc.ScalarType)
+    return dtype
 
 
 def check_count(PETSc: Any, count: int, function: str, what: str) -> None:

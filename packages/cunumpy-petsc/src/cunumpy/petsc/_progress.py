@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,10 @@ class Progress:
         self.last: tuple[int, float] | None = None
         if self.wanted:
             try:
-                from tqdm import tqdm
+                tqdm = import_module("tqdm")
             except ImportError:
                 return
-            self.bar = tqdm(desc=title, unit=" iterations")
+            self.bar = tqdm.tqdm(desc=title, unit=" iterations")
 
     def __enter__(self) -> Progress:
         return self

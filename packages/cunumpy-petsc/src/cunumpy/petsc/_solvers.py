@@ -413,7 +413,7 @@ def snes_solve(
         made.append(residual := vec.duplicate())
         made.append(snes := PETSc.SNES().create(comm=ranks.comm))
         values = Callback(function, name, [shape, shape])
-        callbacks = [values]
+        callbacks: list[Any] = [values]
         snes.setFunction(lambda snes, x, f: values([x], f), residual)
         if matrix is None:
             made.append(matrix := _shell_like(PETSc, vec, ranks, values))
@@ -537,8 +537,8 @@ def _run(PETSc: Any, ranks: Group, callbacks: list[Any], solve: Callable[[], Any
     failure: Any = None
     try:
         solve()
-    except PETSc.Error as error:
-        failure = error
+    except PETSc.Error as raised:
+        failure = raised
     finally:
         for callback in callbacks:
             callback.deferred = False
@@ -558,7 +558,7 @@ def _run(PETSc: Any, ranks: Group, callbacks: list[Any], solve: Callable[[], Any
 
 def _callbacks_of(matrix: Any, pc: Any) -> list[Callback]:
     """Find the functions of ours that a solve calls."""
-    found: list[Callback] = []
+    found: list[Any] = []
     if matrix is not None and matrix.getType() == "python":
         context = matrix.getPythonContext()
         found += [each for each in (getattr(context, "apply", None), getattr(context, "transpose", None)) if each]

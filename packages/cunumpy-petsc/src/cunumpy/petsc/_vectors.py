@@ -286,22 +286,22 @@ def _over_device_memory(PETSc: Any, array: Any, ranks: Group, block_size: int) -
             f"petsc_vec: PETSc can't take the device array {_gate.describe(array)}: it has to be built with CUDA or "
             f"HIP support ({text}). Configure PETSc with --with-cuda=1, or pass xp.to_numpy(array)."
         ) from error
-    error: CuNumpyError | None = None
+    problem: CuNumpyError | None = None
     kind = str(vec.getType())
     if not is_device_type(kind):
-        error = BackendUnavailableError(
+        problem = BackendUnavailableError(
             f"petsc_vec: PETSc created a {kind!r} vector for a CuPy array, which would read device memory as the "
             "host's; use a petsc4py whose createWithDLPack knows devices (3.18 or later)."
         )
     else:
         theirs = _device_number(vec)
         if theirs is not None and theirs != int(array.device.id):
-            error = BackendUnavailableError(
+            problem = BackendUnavailableError(
                 f"petsc_vec: argument 'array' is on device {int(array.device.id)}, and PETSc uses device {theirs}; "
                 "choose one for each rank before PETSc starts, with xp.cuda.bind_local_device() or -device_select_cuda."
             )
     try:
-        ranks.agree(error)
+        ranks.agree(problem)
     except CuNumpyError:
         vec.destroy()
         raise
