@@ -105,14 +105,14 @@ done
 # PETSc in an environment of its own: a wheel that has it and MPICH, or the sources, built on Debian's Open MPI once.
 # Whatever hangs there ends by `timeout`, and ends the group.
 PETSC = """
-uv venv --quiet --no-project --python {python} "$SCRATCH/petsc"
+uv venv --quiet --no-project --clear --python {python} "$SCRATCH/petsc"
 export VIRTUAL_ENV="$SCRATCH/petsc" PATH="$SCRATCH/petsc/bin:$PATH"
 uv pip install --quiet --no-config pytest hypothesis "numpy<2.5" scipy matplotlib tqdm mpi4py==4.1.2 mpich==5.0.2 \\
     dolfinx-solver-real==0.11.0.post0 packages/cunumpy-core packages/cunumpy-mpi packages/cunumpy-petsc
 """
 PETSC_FROM_SOURCES = """
 wheels="${XDG_CACHE_HOME:-$HOME/.cache}/cunumpy/petsc-wheels"
-uv venv --quiet --no-project --seed --python 3.11 "$SCRATCH/petsc"
+uv venv --quiet --no-project --clear --seed --python 3.11 "$SCRATCH/petsc"
 export VIRTUAL_ENV="$SCRATCH/petsc" PATH="$SCRATCH/petsc/bin:$PATH" MPICC=mpicc PIP_FIND_LINKS="$wheels"
 export PETSC_CONFIGURE_OPTIONS="--with-fc=0 --with-cxx=0 --with-x=0 --with-hwloc=0 --with-ssl=0 --with-make-np=2 \\
 --with-make-load=8 COPTFLAGS=-O0"

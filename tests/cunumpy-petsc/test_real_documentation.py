@@ -19,7 +19,7 @@ from examples_in_text import assert_runs_and_prints_what_it_says, code_blocks
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "docs/petsc.md", ROOT / "packages/cunumpy-petsc/README.md")
 BLOCKS = [block for page in PAGES for block in code_blocks(page.read_text(encoding="utf-8"))]
-alone = pytest.mark.skipif(MPI.COMM_WORLD.size > 1, reason="starts processes of its own, from one rank")
+alone = pytest.mark.skipif(MPI.COMM_WORLD.size > 1, reason="examples are for one rank")
 
 
 def test_every_block_is_found() -> None:
@@ -32,6 +32,7 @@ def test_code_block_runs_and_prints_what_it_says(block: str, tmp_path: Path) -> 
     assert_runs_and_prints_what_it_says(block, tmp_path)
 
 
+@alone
 @pytest.mark.parametrize("name", xp.petsc.__all__)
 def test_example_of_the_docstring_runs(name: str) -> None:
     tests = [test for test in doctest.DocTestFinder().find(getattr(xp.petsc, name), name, globs={}) if test.examples]
