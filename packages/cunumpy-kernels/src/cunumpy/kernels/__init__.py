@@ -13,6 +13,7 @@ from cunumpy.kernels._metal_kernel import MetalKernel, metal_available
 from cunumpy.kernels._pyccel_cache import PyccelCache
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
 from cunumpy.kernels._raw_kernel import RawKernel, RawModule
+from cunumpy.kernels._rawkernel.python_kernel import rawkernel
 from cunumpy.kernels._reduction_kernel import ReductionKernel
 from cunumpy.kernels._settings import (
     DEVICE_IMPLEMENTATIONS,
@@ -51,6 +52,7 @@ __all__ = [
     "kernel_outputs",
     "metal_available",
     "outputs_from_annotations",
+    "rawkernel",
     "set_device_kernel_implementation",
     "set_host_kernel_implementation",
     "use_device_kernel_implementation",

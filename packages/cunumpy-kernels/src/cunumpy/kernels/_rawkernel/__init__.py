@@ -1,0 +1,1 @@
+"""Kernels in Python syntax: from a function's source to CUDA C++."""
