@@ -147,7 +147,8 @@ _STANDARD = re.compile(r"--?std[= ]c\+\+(\d\d)")
 def kernel_flags(options: Sequence[str]) -> list[str]:
     """Return what a C++ compiler is given of a kernel's options, which are those of CUDA's compiler.
 
-    Macros, folders of headers and the language's standard are; the others are about NVIDIA's hardware.
+    Macros, folders of headers, the language's standard, and whether products and sums may become one operation are; the
+    others are about NVIDIA's hardware.
     """
     kept: list[str] = []
     standard = 17
@@ -158,6 +159,8 @@ def kernel_flags(options: Sequence[str]) -> list[str]:
             continue
         if (found := _STANDARD.match(word)) is not None:
             standard = max(17, int(found[1]))
+        elif word in ("--fmad=false", "-fmad=false"):
+            kept.append("-ffp-contract=off")
         elif _KEPT.match(word):
             for long, short in _LONG.items():
                 if word.startswith(long):

@@ -438,7 +438,7 @@ def function_of_two(
         truths = [cast_if(truth(as_value(one, BOOL)), BOOL) for one in (left, right)]
         return binary(sign, truths[0], truths[1], mode, (BOOL, BOOL))
     first, _, _ = binary_types("/" if name != "fmod" else "%", *types, mode)
-    if first.kind == "c":
+    if first.kind == "c" or (first == FLOAT16 and name == "nextafter"):
         raise NoLoopError
     if name == "fmod" and first.kind in "iu":
         first = np.dtype("f8")

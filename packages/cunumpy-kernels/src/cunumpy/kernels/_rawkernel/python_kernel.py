@@ -204,8 +204,8 @@ class PythonKernel:
         found = native(dtype)
         if found is None:
             raise ArgumentTypeError(
-                f"{where} has dtype {dtype}, which kernels do not have: they have booleans, integers, floating-point and "
-                "complex numbers of this machine's byte order; convert it, array.astype(...)."
+                f"{where} has dtype {dtype}, which kernels do not have: they have booleans, integers, real and "
+                "complex numbers, of this machine's byte order; convert it, array.astype(...)."
             )
         if ndim > 16:
             raise ArgumentTypeError(f"{where} has {ndim} dimensions; kernels take up to 16.")

@@ -380,7 +380,6 @@ class Translator:
 
     def _do_Assert(self, node: ast.Assert) -> None:
         condition = self.condition(node.test)
-        self.program.includes["cassert"] = None
         if isinstance(condition, Constant):
             if not condition.value:
                 self.emit("assert(false);", node)
@@ -1282,7 +1281,7 @@ class Translator:
             if number.value < 0:
                 raise self.error(
                     node,
-                    f"index {number.value}: in a kernel negative indices don't count from the end; write x[len(x) - 1].",
+                    f"index {number.value}: kernels don't count negative indices from the end; write x[len(x) - 1].",
                     IndexError,
                 )
             return literal(int(number.value), INT32 if number.value < 2**31 else INT64)

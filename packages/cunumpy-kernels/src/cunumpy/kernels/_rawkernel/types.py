@@ -298,7 +298,7 @@ def float_type(dtype: Any, mode: str, *, complex_too: bool = True) -> np.dtype[A
     NoLoopError
         It is not there for complex numbers.
     """
-    if dtype in (int, float, complex):
+    if isinstance(dtype, type):
         dtype = _OF_LITERALS["numpy"][dtype]
     if dtype.kind == "c" and not complex_too:
         raise NoLoopError
