@@ -19,6 +19,12 @@ class TranslationError(CompileError):
 
     kind: type[Exception] = TypeError
 
+    def called_at(self, source: FunctionSource, node: ast.AST) -> TranslationError:
+        """Return the error with the line that calls the function it is in."""
+        error = TranslationError(f"{self}\n{source.shown(node, 'called at ')}")
+        error.kind = self.kind
+        return error
+
 
 class FunctionSource:
     """Source and syntax tree of a function.
@@ -102,13 +108,14 @@ class FunctionSource:
         others : tuple of (ast.AST, str), optional
             More lines to show, with a remark.
         """
-        shown = [f"{self.owner}: {text}", self._shown(node, "")]
-        shown += [self._shown(other, f"{remark} ") for other, remark in others]
+        shown = [f"{self.owner}: {text}", self.shown(node, "")]
+        shown += [self.shown(other, f"{remark} ") for other, remark in others]
         error = TranslationError("\n".join(shown))
         error.kind = kind
         return error
 
-    def _shown(self, node: ast.AST, remark: str) -> str:
+    def shown(self, node: ast.AST, remark: str) -> str:
+        """Return a line of the file, with its place and a remark before it."""
         number = getattr(node, "lineno", self.tree.lineno)
         column = getattr(node, "col_offset", 0)
         line = self.line(number)

@@ -133,10 +133,10 @@ def binary(name: str, left: Constant | Value, right: Constant | Value, mode: str
     """
     first, second, result = binary_types(name, *types, mode)
     a, b = _operands(left, right, first, second)
-    both = {"stable": a.stable and b.stable, "impure": a.impure or b.impure, "parts": None}
+    stable, impure = a.stable and b.stable, a.impure or b.impure
 
     def made(code: str, level: int = PRIMARY, dtype: np.dtype[Any] = result) -> Value:
-        return replace(a, code=code, level=level, type=Scalar(dtype), **both)
+        return Value(code, Scalar(dtype), level, stable, impure)
 
     if name in COMPARISONS and first != second:
         less, equal = "python::less", "python::equal"

@@ -33,6 +33,8 @@ class PythonKernel:
     device : bool
     """
 
+    __name__: str
+
     def __init__(self, function: Callable[..., Any], mode: str, device: bool) -> None:
         functools.update_wrapper(self, function)
         self._function, self._mode, self._device = function, mode, device

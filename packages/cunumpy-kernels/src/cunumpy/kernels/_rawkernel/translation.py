@@ -23,7 +23,6 @@ from cunumpy.kernels._rawkernel.operators import (
     OutOfRangeError,
     as_value,
     binary,
-    cast,
     truth,
     unary,
 )
@@ -58,6 +57,7 @@ from cunumpy.kernels._rawkernel.values import (
     Several,
     Value,
     Variable,
+    cast,
     extent,
     is_array,
     literal,
@@ -183,7 +183,10 @@ class Program:
         if key not in self._done:
             self._open.append(key)
             name = self.names.new(function.__name__)
-            translator = Translator(self, function.function_source(), name, tuple(operands), device=True)
+            try:
+                translator = Translator(self, function.function_source(), name, tuple(operands), device=True)
+            except TranslationError as error:
+                raise error.called_at(caller.source, node) from None
             self.functions.append(translator.text())
             self._open.pop()
             self._done[key] = DeviceFunction(
@@ -629,8 +632,8 @@ class Translator:
                 last = place == len(items) - 1 and not stored
                 if isinstance(one, Value) and not is_array(one) and not last and not one.code.isdigit():
                     items[place] = self._fixed(one, f"value_{place}", node)
-        for one, item in zip(target.elts, items, strict=True):
-            self.assign(one, item, node)
+        for inner, item in zip(target.elts, items, strict=True):
+            self.assign(inner, item, node)
 
     def assign_variable(
         self, target: ast.AST, name: str, value: Operand, node: ast.stmt, *, in_place: bool | None = None
@@ -1268,7 +1271,8 @@ class Translator:
     def evaluated_item(self, of: Several, index: Any, node: ast.AST) -> Operand:
         """Return an item of a tuple."""
         try:
-            return of.items[index]
+            found: Operand = of.items[index]
+            return found
         except (IndexError, TypeError) as error:
             raise self.error(node, f"{error}.", IndexError) from None
 

@@ -303,10 +303,10 @@ def float_type(dtype: Any, mode: str, *, complex_too: bool = True) -> np.dtype[A
     if dtype.kind == "c" and not complex_too:
         raise NoLoopError
     if dtype.kind in "fc":
-        return np.dtype(dtype)
+        return dtype  # type: ignore[no-any-return]
     if mode == "numpy":
-        (found, _) = np.sqrt.resolve_dtypes((dtype, None))
-        return np.dtype(found)
+        found: tuple[np.dtype[Any], ...] = np.sqrt.resolve_dtypes((dtype, None))
+        return found[0]
     return FLOAT64
 
 
