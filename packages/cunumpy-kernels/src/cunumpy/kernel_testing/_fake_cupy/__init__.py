@@ -46,7 +46,7 @@ def _add(name: str, contents: Mapping[str, Any], *, package: bool = False) -> ty
 
 def install() -> types.ModuleType:
     """Enter the stand-in's modules in `sys.modules` and return its ``cupy``."""
-    from . import _names, cuda, random, scipy, texture
+    from . import _names, cuda, jit, random, scipy, texture
 
     cupy = _add("cupy", _names.top_level(), package=True)
     _add("cupy.linalg", _names.linalg())
@@ -59,6 +59,9 @@ def install() -> types.ModuleType:
     vars(sys.modules["cupy.cuda.runtime"]).update(texture.CONSTANTS)
     _add("cupy.cuda.texture", texture.contents())
     _add("cupyx", scipy.cupyx_contents(), package=True)
+    _add("cupyx.jit", jit.contents(), package=True)
+    for name, contents in jit.submodules().items():
+        _add(f"cupyx.jit.{name}", contents)
     _add("cupyx.scipy", scipy.contents(), package=True)
     for name, module in scipy.submodules().items():
         sys.modules[f"cupyx.scipy.{name}"] = module
