@@ -12,7 +12,10 @@ from cunumpy.kernels import jit, rawkernel
 from nvrtc import compile_cuda
 
 DTYPES = [np.dtype(code) for code in "? b B h H i I q Q e f d F D".split()]  # noqa: SIM905
-SIZE = 5
+
+
+def words(text):
+    return text.split()
 
 
 def run(kernel, grid, block, *args, **options):
@@ -21,6 +24,16 @@ def run(kernel, grid, block, *args, **options):
     code = list(kernel.cached_codes.values())[-1]
     assert compile_cuda(code.replace("<cupy/complex.cuh>", "<cuda/std/complex>\nusing cuda::std::complex;"))
     return code
+
+
+def kernel_of(lines, folder):
+    """Return a kernel of generated code, which has to be in a file."""
+    text = "\n".join(["@jit.rawkernel(mode='numpy')", *lines])
+    path = folder / "generated.py"
+    path.write_text(text)
+    scope = {"jit": jit, "np": np}
+    exec(compile(text, str(path), "exec"), scope)
+    return next(value for value in scope.values() if isinstance(value, type(elementwise_copy)))
 
 
 # --- CuPy's documented examples ---
@@ -173,25 +186,26 @@ def test_read_only_arrays_are_read_and_not_written():
         scaled[1, 4](y, x, 4)
 
 
-@rawkernel()
-def with_types(x, y, number, out):
-    i = jit.threadIdx.x
-    y[i] = x[i] + number
-    total = number
-    total += x[i]
-    y[i] = y[i] * x[i] - number
-    out[i] = x[i] == number
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_every_dtype(dtype):
-    if dtype.kind == "b":
-        pytest.skip("NumPy has no difference of booleans, nor have kernels")
-    x = np.array([1, 2, 3, 5], dtype)
-    y, out, number = np.zeros_like(x), np.zeros(4, bool), dtype.type(3)
-    run(with_types, 1, 4, x, y, number, out)
-    np.testing.assert_array_equal(y, (x + number) * x - number)
-    np.testing.assert_array_equal(out, x == 3)
+def test_every_dtype(tmp_path):
+    dtypes = DTYPES[1:]
+    parameters = [f"{name}{n}" for n in range(len(dtypes)) for name in ("x", "y", "number", "out")]
+    lines = [f"def with_types({', '.join(parameters)}):", "    i = jit.threadIdx.x"]
+    for n in range(len(dtypes)):
+        lines += [
+            f"    y{n}[i] = x{n}[i] + number{n}",
+            f"    y{n}[i] = y{n}[i] * x{n}[i] - number{n}",
+            f"    total{n} = number{n}",
+            f"    total{n} += x{n}[i]",
+            f"    out{n}[i] = x{n}[i] == number{n} and total{n} != x{n}[i]",
+        ]
+    arguments, expected = [], []
+    for dtype in dtypes:
+        x, number = np.array([1, 2, 3, 5], dtype), dtype.type(3)
+        arguments += [x, np.zeros_like(x), number, np.zeros(4, bool)]
+        expected += [(x + number) * x - number, x == 3]
+    run(kernel_of(lines, tmp_path), 1, 4, *arguments)
+    for got, values in zip([one for n, one in enumerate(arguments) if n % 2], expected, strict=True):
+        np.testing.assert_array_equal(got, values)
 
 
 @rawkernel()
@@ -228,10 +242,9 @@ def walk(a, b):
     for i in range(a, b, 3):
         if i == 4:
             continue
-        elif i > 17:
+        if i > 17:
             break
-        else:
-            total += i * 2
+        total += i * 2
         for j in range(b, a, -2):
             total -= j
     for k in range(3):
@@ -244,7 +257,7 @@ def walk(a, b):
             break
     low, high = min(a, b, 7), max(a, b)
     low, high = high, low
-    if low < a <= high or not (a != 3):
+    if low < a <= high or not (a < 3 or a > 3):
         total = -total
     kind = 1 if a > b else 2 if a == b else 3
     first = second = kind + 1
@@ -346,7 +359,7 @@ def differences_by_atomics(x, out):
     jit.atomic_sub(out, (0, 0), x[jit.grid(1)])
 
 
-@pytest.mark.parametrize("dtype", ["i", "I", "q", "Q", "e", "f", "d"])
+@pytest.mark.parametrize("dtype", ["i", "q", "e", "f", "d"])
 def test_atomic_add_and_sub(dtype):
     rng = np.random.default_rng(2)
     x = rng.integers(0, 4, 256).astype(dtype)
@@ -386,7 +399,7 @@ def counters(out):
     out[2] = shared[0]
 
 
-@pytest.mark.parametrize("dtype", ["i", "I", "q", "Q"])
+@pytest.mark.parametrize("dtype", ["I", "q"])
 def test_other_atomics(dtype):
     x = np.array([12, 7, 30, 5, 26], dtype)
     out = np.array([100, 0, 0, 63, 0, 0, 1, 0], dtype)
@@ -423,7 +436,7 @@ def shuffles(a, n, w, out):
     jit.syncwarp()
 
 
-@pytest.mark.parametrize("dtype", ["b", "i", "I", "q", "Q", "e", "f", "d"])
+@pytest.mark.parametrize("dtype", ["b", "I", "q", "e", "d"])
 def test_shuffles(dtype):
     a, out = np.arange(32).astype(dtype), np.zeros((6, 32), dtype)
     run(shuffles, 1, 32, a, 2, 8, out)
@@ -521,7 +534,7 @@ def test_grid_group_launches_so_that_all_blocks_run():
 
 @rawkernel()
 def warp_reductions(x, y):
-    WarpReduce = jit.cub.WarpReduce[x.dtype]  # noqa: N806
+    WarpReduce = jit.cub.WarpReduce[x.dtype]
     temp_storage = jit.shared_memory(dtype=WarpReduce.TempStorage, size=1)
     i, j = jit.blockIdx.x, jit.threadIdx.x
     value = x[i, j]
@@ -534,7 +547,7 @@ def warp_reductions(x, y):
 
 @rawkernel()
 def block_reductions(x, y):
-    BlockReduce = jit.cub.BlockReduce[x.dtype, 16, 4]  # noqa: N806
+    BlockReduce = jit.cub.BlockReduce[x.dtype, 16, 4]
     temp_storage = jit.shared_memory(BlockReduce.TempStorage, 1)
     i, j = jit.blockIdx.x, jit.threadIdx.x + 16 * jit.threadIdx.y
     aggregator = BlockReduce(temp_storage[0])
@@ -588,7 +601,7 @@ def adder(const):
 def tree(step):
     @rawkernel(device=True)
     def f(x):
-        if step < 16:  # noqa: F821
+        if step < 16:
             tid = jit.threadIdx.x
             if tid % (step * 2) == 0:
                 x[tid] += x[tid + step]
@@ -646,28 +659,27 @@ def test_device_functions_and_names():
 # --- mathematics ---
 
 ONE = "arccos arcsin arctan arcsinh cos cosh exp sin sinh sqrt tan tanh log log10".split()  # noqa: SIM905
-REAL = (
-    "arctanh cbrt exp2 expm1 log1p log2 rint floor ceil trunc deg2rad rad2deg absolute fabs sign square reciprocal "
-    "negative isnan isinf isfinite signbit"
-).split()  # noqa: SIM905
-TWO = (
-    "add subtract multiply divide floor_divide remainder power minimum maximum fmin fmax arctan2 hypot copysign "
-    "nextafter fmod less greater_equal not_equal logical_and logical_or"
-).split()  # noqa: SIM905
+REAL = words(
+    """
+    arctanh cbrt exp2 expm1 log1p log2 rint floor ceil trunc deg2rad rad2deg absolute fabs sign square reciprocal
+    negative isnan isinf isfinite signbit
+    """
+)
+TWO = words(
+    """
+    add subtract multiply divide floor_divide remainder power minimum maximum fmin fmax arctan2 hypot copysign
+    nextafter fmod less greater_equal not_equal logical_and logical_or
+    """
+)
 
 
 def mathematical_kernel(names, two, folder):
-    lines = ["import numpy as np", "from cunumpy.kernels import jit", "@jit.rawkernel(mode='numpy')"]
-    lines.append("def mathematics(x, y, out):\n    i = jit.threadIdx.x")
+    lines = ["def mathematics(x, y, out):", "    i = jit.threadIdx.x"]
     lines += [f"    out[{n}, i] = np.{name}(x[i]{', y[i]' if two else ''})" for n, name in enumerate(names)]
-    path = folder / f"m{len(names)}.py"
-    path.write_text("\n".join(lines))
-    scope = {}
-    exec(compile(path.read_text(), str(path), "exec"), scope)
-    return scope["mathematics"]
+    return kernel_of(lines, folder)
 
 
-@pytest.mark.parametrize("dtype", ["e", "f", "d", "F", "D"])
+@pytest.mark.parametrize("dtype", ["e", "f", "d", "D"])
 def test_mathematical_functions(dtype, tmp_path):
     dtype = np.dtype(dtype)
     names = ONE if dtype.kind == "c" else ONE + REAL

@@ -34,7 +34,7 @@ def square(x):
 
 @cupy_jit.rawkernel()
 def block_sums(x, y):
-    BlockReduce = cupy_jit.cub.BlockReduce[cupy.int32, 64]  # noqa: N806
+    BlockReduce = cupy_jit.cub.BlockReduce[cupy.int32, 64]
     temp_storage = cupy_jit.shared_memory(dtype=BlockReduce.TempStorage, size=1)
     group = cupy_jit.cg.this_thread_block()
     total = BlockReduce(temp_storage[0]).Sum(x[cupy_jit.blockIdx.x, group.thread_rank()])
@@ -91,7 +91,7 @@ def test_cupyx_jit_raises_what_cupy_raises():
 
     @cupy_jit.rawkernel()
     def unpacked():
-        (x,) = cupy_jit.grid(1)  # noqa: F841
+        (_x,) = cupy_jit.grid(1)
 
     @cupy_jit.rawkernel()
     def failing(x):

@@ -92,8 +92,8 @@ class OutOfRangeError(Exception):
     """A number that is written in the source does not fit the type of the other operand."""
 
 
-def as_value(operand: Constant | Value, dtype: np.dtype[Any]) -> Value:
-    """Return a number in a dtype, known ones as a literal.
+def as_value(operand: Constant | Value, dtype: np.dtype[Any], *, wraps: bool = False) -> Value:
+    """Return a number in a dtype, known ones as a literal; with `wraps` as C converts integers.
 
     Raises
     ------
@@ -106,9 +106,9 @@ def as_value(operand: Constant | Value, dtype: np.dtype[Any]) -> Value:
     if dtype.kind in "iu" and isinstance(value, (int, np.integer)):
         info = np.iinfo(dtype)
         if not info.min <= int(value) <= info.max:
-            if operand.weak is not None:
+            if operand.weak is not None and not wraps:
                 raise OutOfRangeError(f"{value} is out of the range of {dtype}")
-            value = int(np.array(value).astype(dtype))
+            value = int(np.array(int(value) & (2**64 - 1), np.uint64).astype(dtype))
     if dtype.kind in "fc" and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         value = float(value)
     with np.errstate(all="ignore"):
@@ -132,7 +132,7 @@ def binary(name: str, left: Constant | Value, right: Constant | Value, mode: str
     NoLoopError, OutOfRangeError
     """
     first, second, result = binary_types(name, *types, mode)
-    a, b = _operands(left, right, first, second)
+    a, b = _operands(left, right, first, second, wraps=mode == "cuda")
     stable, impure = a.stable and b.stable, a.impure or b.impure
 
     def made(code: str, level: int = PRIMARY, dtype: np.dtype[Any] = result) -> Value:
@@ -170,11 +170,11 @@ def binary(name: str, left: Constant | Value, right: Constant | Value, mode: str
 
 
 def _operands(
-    left: Constant | Value, right: Constant | Value, first: np.dtype[Any], second: np.dtype[Any]
+    left: Constant | Value, right: Constant | Value, first: np.dtype[Any], second: np.dtype[Any], *, wraps: bool
 ) -> tuple[Value, Value]:
     """Return operands that C++ converts to the wanted types by itself, or converted to them."""
-    a = left if isinstance(left, Value) else as_value(left, first)
-    b = right if isinstance(right, Value) else as_value(right, second)
+    a = left if isinstance(left, Value) else as_value(left, first, wraps=wraps)
+    b = right if isinstance(right, Value) else as_value(right, second, wraps=wraps)
     if FLOAT16 in (a.dtype, b.dtype):
         a, b = (cast(one, FLOAT32) if one.dtype == FLOAT16 != want else one for one, want in ((a, first), (b, second)))
     if first.kind == "c":

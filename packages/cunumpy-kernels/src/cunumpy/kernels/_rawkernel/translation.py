@@ -29,6 +29,7 @@ from cunumpy.kernels._rawkernel.operators import (
 from cunumpy.kernels._rawkernel.scopes import Uses, find_uses, names_in, stored_in
 from cunumpy.kernels._rawkernel.types import (
     BOOL,
+    COMPARISONS,
     INT32,
     INT64,
     UINT32,
@@ -41,6 +42,7 @@ from cunumpy.kernels._rawkernel.types import (
     Scalar,
     Shared,
     Type,
+    binary_types,
     can_store,
     dtype_of_number,
 )
@@ -1035,6 +1037,9 @@ class Translator:
                 node, f"there is no {shown} for x of type {self.dtype_of(one)} and y of type {self.dtype_of(other)}."
             ) from None
         except OutOfRangeError as error:
+            if name in COMPARISONS:  # as NumPy, which compares with numbers of any size
+                types = (self.dtype_of(one), self.dtype_of(other))
+                return self.in_order([one, other], made)
             raise self.error(node, f"{error}; convert the other operand to a wider type.") from None
 
     def _operand_type(self, operand: Constant | Value) -> Any:
@@ -1101,13 +1106,11 @@ class Translator:
             return self.expression(node.body if condition.value else node.orelse)
         one, other = (self.numeric(self.expression(part), part) for part in (node.body, node.orelse))
         types = [self._operand_type(operand) for operand in (one, other)]
-        from cunumpy.kernels._rawkernel.types import binary_types
-
         if all(isinstance(kind, type) for kind in types):
             types = [self.dtype_of(operand) for operand in (one, other)]
         try:
-            first, _, _ = binary_types("==", types[0], types[1], self.mode)
-            a, b = as_value(one, first), as_value(other, first)
+            first, _, _ = binary_types("maximum", types[0], types[1], self.mode)
+            a, b = (as_value(operand, first, wraps=self.mode == "cuda") for operand in (one, other))
         except (NoLoopError, OutOfRangeError):
             raise self.error(node, f"{types[0]} and {types[1]} have no common type; convert one of them.") from None
         return Value(
