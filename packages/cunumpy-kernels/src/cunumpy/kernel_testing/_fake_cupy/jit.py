@@ -21,8 +21,8 @@ class _JitRawKernel(PythonKernel):
 
     def __call__(
         self,
-        grid: tuple[int, ...],
-        block: tuple[int, ...],
+        grid: Any,
+        block: Any,
         args: Any,
         shared_mem: int = 0,
         stream: Any = None,
