@@ -130,7 +130,37 @@ class Vec:
 
 
 class Mat:
-    pass
+    """A matrix that knows where its values would go."""
+
+    handle = 0
+
+    def create(self, comm: Any = None) -> Mat:
+        self.comm, self.attributes, self.state = comm, {}, 0
+        return self
+
+    def getComm(self) -> Comm:
+        return self.comm
+
+    def setSizes(self, sizes: Any, bsize: int | None = None) -> None:
+        self.sizes = sizes
+
+    def setType(self, kind: str) -> None:
+        self.kind = kind
+
+    def setPreallocationCOO(self, rows: Any, columns: Any) -> None:
+        assert type(rows) is type(columns) is np.ndarray
+        assert rows.dtype == columns.dtype == IntType
+        self.rows, self.columns = rows, columns
+
+    def getDict(self) -> dict[Any, Any]:
+        return self.attributes
+
+    def assemble(self) -> None:
+        self.state += 1
+
+
+class InsertMode:
+    INSERT_VALUES = 1
 
 
 class KSP:
@@ -151,7 +181,19 @@ ScalarType, IntType = np.float64, np.int32
 def install(monkeypatch: Any) -> types.ModuleType:
     """Put it in the place of petsc4py for a test; return its module ``PETSc``."""
     package, module = types.ModuleType("petsc4py"), types.ModuleType("petsc4py.PETSc")
-    for name in ("COMM_SELF", "COMM_WORLD", "KSP", "PC", "SNES", "Comm", "DeviceContext", "Error", "IntType", "Mat"):
+    for name in (
+        "COMM_SELF",
+        "COMM_WORLD",
+        "InsertMode",
+        "KSP",
+        "PC",
+        "SNES",
+        "Comm",
+        "DeviceContext",
+        "Error",
+        "IntType",
+        "Mat",
+    ):
         setattr(module, name, globals()[name])
     for name in ("ScalarType", "Sys", "Vec"):
         setattr(module, name, globals()[name])

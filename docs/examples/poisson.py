@@ -11,6 +11,7 @@ It needs petsc4py and mpi4py; docs/petsc.md says how to get them.
 
     python docs/examples/poisson.py
     mpiexec -n 4 python docs/examples/poisson.py --preconditioner multigrid --picture poisson.png
+    python docs/examples/poisson.py -poisson_ksp_view
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import petsc4py
 from mpi4py import MPI
 
 import cunumpy as xp
@@ -192,7 +194,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--preconditioner", choices=("jacobi", "multigrid"), default="jacobi")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the solution on the finest grid")
     parser.add_argument("--progress", action="store_true", help="show the iterations of each solve")
-    options, _for_petsc = parser.parse_known_args(arguments)  # such as -poisson_ksp_view
+    options, for_petsc = parser.parse_known_args(arguments)
+    petsc4py.init([sys.argv[0], *for_petsc])  # such as -poisson_ksp_view
     comm = MPI.COMM_WORLD
     if options.cells < 4 or options.grids < 2:
         parser.error("at least 4 cells and 2 grids are needed to see the error fall")

@@ -17,6 +17,7 @@ from cunumpy.errors import (
     ArgumentRangeError,
     ArgumentTypeError,
     BackendUnavailableError,
+    CommunicationError,
     CuNumpyError,
     MissingPackageError,
     MixedBackendError,
@@ -137,6 +138,23 @@ def test_communicators_that_mean_this_process_alone(petsc, monkeypatch) -> None:
     serial = object()
     monkeypatch.setattr(xp.mpi, "is_serial", lambda comm: comm is serial, raising=False)
     assert petsc_vec(np.ones(3), serial).comm is petsc.COMM_SELF
+
+
+def test_a_launcher_of_another_mpi_is_noticed(petsc, monkeypatch) -> None:
+    from cunumpy.petsc._library import _launch_of_several
+
+    _launch_of_several.cache_clear()
+    monkeypatch.setenv("PMI_RANK", "1")
+    monkeypatch.setenv("PMI_SIZE", "4")
+    try:
+        with pytest.raises(CommunicationError, match=r"started 4 processes \(PMI_RANK is set\), .* this one alone"):
+            petsc_vec(np.ones(3))
+        petsc_vec(np.ones(3), petsc.COMM_SELF)
+        _launch_of_several.cache_clear()
+        monkeypatch.setenv("MAYBEMPI", "0")
+        petsc_vec(np.ones(3))
+    finally:
+        _launch_of_several.cache_clear()
 
 
 def test_errors_are_raised_on_every_rank(petsc) -> None:

@@ -135,6 +135,13 @@ def test_solutions_follow_new_values() -> None:
     np.testing.assert_allclose(4 * second.x, first.x, rtol=1e-9)
 
 
+@several
+def test_wrong_values_on_one_rank_are_refused_on_all() -> None:
+    matrix = csr_matrix(*parts(laplacian()))
+    with pytest.raises(ArgumentError, match="refused on rank 1 of"):
+        update_values(matrix, np.ones(1) if RANK == 1 else laplacian().data)
+
+
 @settings(max_examples=40 if SIZE == 1 else 10, derandomize=True)  # all ranks draw the same
 @given(st.data())
 def test_any_pattern(data) -> None:
@@ -304,6 +311,34 @@ def test_a_start_saves_iterations_and_is_not_changed() -> None:
     np.testing.assert_array_equal(result.x, start)
 
 
+def test_a_start_may_have_any_layout() -> None:
+    start = np.repeat(exact(), 2)[::2]
+    assert ksp_solve(second_difference, np.ones(N), start, method="cg", atol=1e-8).iterations == 0
+    assert snes_solve(cubic, np.repeat(np.ones(N), 3)[::3]).converged
+
+
+def test_nothing_of_a_solve_is_left() -> None:
+    class Noticed(np.ndarray):
+        pass
+
+    class Operator:
+        def __call__(self, x, out):
+            second_difference(x, out)
+
+    for solve in (
+        lambda operator, b: ksp_solve(operator, b, method="cg", monitor=lambda *values: None),
+        lambda operator, b: ksp_solve(second_difference, b, method="cg", preconditioner=operator),
+        lambda operator, b: snes_solve(operator, b, preconditioner=operator),
+        lambda operator, b: snes_solve(second_difference, b, jacobian=lambda x, v, out: operator(v, out)),
+    ):
+        b, operator = np.ones(N).view(Noticed), Operator()
+        alive = [weakref.ref(b), weakref.ref(operator)]
+        solve(operator, b)
+        del b, operator
+        gc.collect()
+        assert [reference() for reference in alive] == [None, None]
+
+
 def test_a_solver_is_used_again() -> None:
     ksp = PETSc.KSP().create(COMM)
     ksp.setOperators(shell_matrix(second_difference, N, symmetric=True, diagonal=2.0))
@@ -408,7 +443,9 @@ def test_what_can_not_be_solved_is_refused() -> None:
     for arguments, options, text in (
         ((3, b), {}, "'operator' must be a function"),
         ((second_difference, [1.0]), {}, "'b' must be a NumPy or CuPy array"),
-        ((second_difference, b.astype(np.float32)), {}, "must have PETSc's scalar type"),
+        ((second_difference, b.astype(np.float32)), {}, "ksp_solve: argument 'b' must have PETSc's scalar type"),
+        ((second_difference, np.ones(2 * N)[::2]), {}, "ksp_solve: argument 'b' must be C-contiguous"),
+        ((second_difference, b, b.astype(int)), {}, "ksp_solve: argument 'x0' must have PETSc's scalar type"),
         ((second_difference, b, np.ones(2)), {}, r"'x0' must have the shape of 'b', \(6,\), got \(2,\)"),
         ((second_difference, b, petsc_vec(b)), {}, "must both be arrays, or both be vectors"),
         ((second_difference, b), {"preconditioner": "jacobi"}, "is 'jacobi', which looks into a matrix"),

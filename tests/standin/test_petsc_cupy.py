@@ -14,7 +14,17 @@ import fake_petsc4py
 from array_kinds import ForeignDeviceArray
 from cunumpy.cuda import HostStream
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, MixedBackendError
-from cunumpy.petsc import mark_modified, petsc_access, petsc_array, petsc_vec, place_array, write_back
+from cunumpy.petsc import (
+    csr_matrix,
+    mark_modified,
+    petsc_access,
+    petsc_array,
+    petsc_vec,
+    place_array,
+    update_values,
+    write_back,
+)
+from cunumpy.petsc._matrices import Callback
 
 
 @pytest.fixture(autouse=True)
@@ -119,3 +129,58 @@ def test_host_and_device_do_not_mix() -> None:
         place_array(petsc_vec(np.ones(3)), cupy.ones(3)).__enter__()
     with pytest.raises(BackendUnavailableError, match="needs PETSc's VecCUDAPlaceArray"):
         place_array(petsc_vec(cupy.ones(3)), cupy.ones(3)).__enter__()
+
+
+# --- functions on arrays as operators ---------------------------------------------------------------------------------
+
+
+def test_operators_get_device_arrays_in_order_with_petsc(petsc) -> None:
+    seen = []
+
+    def double(x, out):
+        seen.append((type(x), x.shape, petsc.DeviceContext.waits))
+        out[...] = 2 * x
+
+    x, y = petsc_vec(cupy.arange(4.0)), petsc_vec(cupy.zeros(4))
+    state = y.state
+    with xp.profiling.count_transfers() as counter:
+        Callback(double, "shell_matrix", [(2, 2), (2, 2)])([x], y)
+    assert seen == [(cupy.ndarray, (2, 2), 1)]
+    assert kinds_of(counter) == ["sync", "sync"]
+    assert y.state == state + 1
+    np.testing.assert_array_equal(y.array.get(), [0.0, 2.0, 4.0, 6.0])
+
+
+def test_errors_of_operators_on_a_device_fill_with_nan() -> None:
+    def fails(x, out):
+        raise KeyError
+
+    x, y = petsc_vec(cupy.arange(4.0)), petsc_vec(cupy.zeros(4))
+    callback = Callback(fails, "ksp_solve", [None, None])
+    with pytest.raises(KeyError):
+        callback([x], y)
+    callback.deferred = True
+    callback([x], y)
+    assert isinstance(callback.error, KeyError)
+    assert np.isnan(y.array.get()).all()
+    returns = Callback(lambda x, out: 2 * x, "ksp_solve", [None, None])
+    with pytest.raises(ArgumentTypeError, match="its result is what it writes to its last argument"):
+        returns([x], y)
+
+
+def test_matrices_of_device_arrays_take_values_where_they_are(petsc, monkeypatch) -> None:
+    calls = []
+    monkeypatch.setattr("cunumpy.petsc._matrices.call_c", lambda *arguments, **names: calls.append(arguments[1:]))
+    data = cupy.asarray([2.0, -1.0, 4.0])
+    with xp.profiling.count_transfers() as counter:
+        matrix = csr_matrix(data, cupy.asarray([0, 1, 1]), [0, 2, 3])
+    assert matrix.kind == "aijcusparse"
+    assert matrix.rows.tolist() == [0, 0, 1]
+    assert matrix.columns.tolist() == [0, 1, 1]
+    assert calls == [("MatSetValuesCOO", 0, data.data.ptr, 1)]
+    assert kinds_of(counter) == ["to_host", "sync", "device_copy"]
+    other = 2 * data
+    update_values(matrix, other)
+    assert calls[1][2] == other.data.ptr
+    with pytest.raises(ArgumentTypeError, match="'data' must be on the device, as the arrays of the matrix were"):
+        update_values(matrix, np.ones(3))

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _environment, _gate
+from cunumpy import _environment, _gate, _launcher
 from cunumpy.errors import (
     ArgumentRangeError,
     ArgumentTypeError,
     BackendUnavailableError,
+    CommunicationError,
     CuNumpyError,
     MissingPackageError,
 )
@@ -113,6 +114,7 @@ def group(PETSc: Any, comm: Any, function: str) -> Group:
     None is PETSc's default communicator, and this process alone where ``MAYBEMPI`` says that there is no MPI run; the
     stand-in communicator of `cunumpy.mpi` is this process alone.
     """
+    nobody_named = comm is None
     if comm is None:
         alone = _environment.read("MAYBEMPI") is False
         comm = PETSc.COMM_SELF if alone else PETSc.Sys.getDefaultComm()
@@ -128,6 +130,12 @@ def group(PETSc: Any, comm: Any, function: str) -> Group:
             f"{function}: argument 'comm' must be a communicator of mpi4py, of petsc4py or of xp.mpi, got "
             f"{_gate.describe(comm)}: {error}."
         ) from None
+    if size == 1 and nobody_named and (launch := _launch_of_several()) is not None:
+        raise CommunicationError(
+            f"{function}: {launch.launcher} started {launch.size} processes ({launch.variable} is set), and PETSc sees "
+            "this one alone: mpiexec belongs to another MPI library than PETSc. Start the program by the mpiexec of "
+            "PETSc's own MPI; or, if every process is meant to work alone, set MAYBEMPI=0 or pass comm=MPI.COMM_SELF."
+        )
     ranks = None
     if size > 1:
         try:
@@ -138,6 +146,13 @@ def group(PETSc: Any, comm: Any, function: str) -> Group:
                 "uv add mpi4py"
             ) from None
     return Group(comm, ranks, size, rank, function)
+
+
+@cache
+def _launch_of_several() -> _launcher.Launch | None:
+    """Return how this process was started, if that was beside others."""
+    launch = None if _environment.read("MAYBEMPI") is False else _launcher.find_launch()
+    return launch if launch is not None and (launch.size or 1) > 1 else None
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,10 +11,18 @@ import numpy as np
 from cunumpy import _arrays, _backend, _conversion, _gate, _transfers
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.petsc._library import Group, call_c, check_count, group, require_petsc
-from cunumpy.petsc._vectors import _check_memory, _wait_for, as_array, is_device_type, petsc_array, wait_for_petsc
+from cunumpy.petsc._vectors import (
+    as_array,
+    check_memory,
+    is_device_type,
+    petsc_array,
+    wait_for_petsc,
+    wait_for_producer,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from types import TracebackType
 
 _KEY = object()
 
@@ -104,7 +111,7 @@ def csr_matrix(
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
         data = as_array(data, function, "data")
-        _check_memory(PETSc, data, function, "data", readonly=copy)
+        check_memory(PETSc, data, function, "data", readonly=copy)
         _gate.check_ndim(data, 1, function=function, argument="data")
         pattern = [_host_indices(value, function, name) for value, name in ((indices, "indices"), (indptr, "indptr"))]
         rows = _check_pattern(data, *pattern)
@@ -193,7 +200,7 @@ def _check_columns(indices: np.ndarray, columns: int) -> None:
 def _copy_values(PETSc: Any, matrix: Any, data: Any, function: str) -> None:
     started = perf_counter()
     if _arrays.is_device_array(data):
-        _wait_for(data, None, None, function)
+        wait_for_producer(data, None, None, function)
         # The last argument is INSERT_VALUES. petsc4py itself takes host memory alone.
         insert = int(PETSc.InsertMode.INSERT_VALUES)
         call_c(PETSc, "MatSetValuesCOO", matrix.handle, int(data.data.ptr), insert, function=function)
@@ -240,18 +247,19 @@ def update_values(matrix: Any, data: Any) -> None:
         raise ArgumentTypeError(
             f"{function}: argument 'matrix' must be a PETSc.Mat made by csr_matrix, got {_gate.given(matrix)}."
         )
-    data = as_array(data, function, "data")
-    _check_memory(PETSc, data, function, "data", readonly=True, copy="")
-    if data.shape != (values.size,):
-        raise ArgumentError(
-            f"{function}: argument 'data' must have a value for each of the {values.size} entries of the matrix on "
-            f"this rank, got {_gate.describe(data)}."
-        )
-    if values.on_device != _arrays.is_device_array(data):
-        raise ArgumentTypeError(
-            f"{function}: argument 'data' must be on the {'device' if values.on_device else 'host'}, as the arrays of "
-            f"the matrix were, got {_gate.describe(data)}."
-        )
+    with group(PETSc, matrix.getComm(), function).agreed():
+        data = as_array(data, function, "data")
+        check_memory(PETSc, data, function, "data", readonly=True, copy="")
+        if data.shape != (values.size,):
+            raise ArgumentError(
+                f"{function}: argument 'data' must have a value for each of the {values.size} entries of the matrix on "
+                f"this rank, got {_gate.describe(data)}."
+            )
+        if values.on_device != _arrays.is_device_array(data):
+            raise ArgumentTypeError(
+                f"{function}: argument 'data' must be on the {'device' if values.on_device else 'host'}, as the arrays "
+                f"of the matrix were, got {_gate.describe(data)}."
+            )
     if values.data is None:
         _copy_values(PETSc, matrix, data, function)
     else:
@@ -282,13 +290,12 @@ class Callback:
             self._spoil(output)
             return
         try:
-            with arrays_of(inputs, output, self.name) as arrays:
-                shaped = [
-                    array if shape is None else array.reshape(shape)
-                    for array, shape in zip(arrays, self.shapes, strict=True)
-                ]
-                returned = self.function(*shaped)
-            if returned is not None and returned is not shaped[-1]:
+            with ArraysOf(inputs, output, self.name) as arrays:
+                for position, shape in enumerate(self.shapes):
+                    if shape is not None:
+                        arrays[position] = arrays[position].reshape(shape)
+                returned = self.function(*arrays)
+            if returned is not None and returned is not arrays[-1]:
                 raise ArgumentTypeError(
                     f"{self.name}: the function returned {_gate.describe(returned)}, and its result is what it writes "
                     "to its last argument: out[...] = values."
@@ -301,31 +308,45 @@ class Callback:
 
     def _spoil(self, output: Any) -> None:
         """Fill with NaN; not by `Vec.set`, after which this rank alone knows the norm, and does not ask for it."""
-        with arrays_of([], output, self.name) as (values,):
+        with ArraysOf([], output, self.name) as (values,):
             values[...] = float("nan")
 
 
-@contextmanager
-def arrays_of(inputs: list[Any], output: Any, function: str) -> Iterator[list[Any]]:
-    """Give the arrays of vectors: read-only ones of the inputs on the host, and the output's."""
-    if is_device_type(str(output.getType())):
-        PETSc = require_petsc(function)
-        wait_for_petsc(PETSc, function)
-        arrays = [petsc_array(vec, write=False) for vec in inputs] + [petsc_array(output)]
-        yield arrays
-        _wait_for(arrays[-1], None, None, function)
-        output.stateIncrease()
-        return
-    buffers = [vec.getBuffer(readonly=True) for vec in inputs] + [output.getBuffer()]
-    entered: list[Any] = []
-    try:
+class ArraysOf:
+    """Context manager that gives the arrays of vectors: read-only ones of the inputs on the host, and the output's."""
+
+    __slots__ = ("buffers", "function", "inputs", "on_device", "output")
+
+    def __init__(self, inputs: list[Any], output: Any, function: str) -> None:
+        self.inputs, self.output, self.function = inputs, output, function
+        self.buffers: list[Any] = []
+        self.on_device = is_device_type(str(output.getType()))
+
+    def __enter__(self) -> list[Any]:
+        if self.on_device:
+            wait_for_petsc(require_petsc(self.function), self.function)
+            return [*(petsc_array(vec, write=False) for vec in self.inputs), petsc_array(self.output)]
         arrays = []
-        for buffer in buffers:
-            arrays.append(buffer.__enter__())
-            entered.append(buffer)
-        yield arrays
-    finally:
-        for buffer in reversed(entered):
+        try:
+            for buffer in (*(vec.getBuffer(True) for vec in self.inputs), self.output.getBuffer()):
+                arrays.append(buffer.__enter__())
+                self.buffers.append(buffer)
+        except BaseException:
+            self._leave()
+            raise
+        return arrays
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.on_device:
+            wait_for_producer(petsc_array(self.output), None, None, self.function)
+            self.output.stateIncrease()
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        for buffer in reversed(self.buffers):
             buffer.__exit__(None, None, None)
 
 
@@ -355,7 +376,7 @@ class ShellContext:
                 "shell_matrix: the diagonal of the operator is asked for, and was not given; pass diagonal=, or choose "
                 "a preconditioner that does without, such as 'none'."
             )
-        with arrays_of([], d, "shell_matrix") as (values,):
+        with ArraysOf([], d, "shell_matrix") as (values,):
             if callable(self.diagonal):
                 self.diagonal(values)
             elif isinstance(self.diagonal, (int, float, complex)):
@@ -433,9 +454,9 @@ def shell_matrix(
     PETSc = require_petsc(function)
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
-        _check_callable(apply, function, "apply")
+        check_callable(apply, function, "apply")
         if transpose is not None:
-            _check_callable(transpose, function, "transpose")
+            check_callable(transpose, function, "transpose")
         inner = _as_shape(shape, function, "shape")
         outer = inner if output_shape is None else _as_shape(output_shape, function, "output_shape")
         diagonal = _checked_diagonal(diagonal, outer)
@@ -492,7 +513,7 @@ def device_vec_type() -> str:
     return "hip" if _backend.require_cupy("shell_matrix").cuda.runtime.is_hip else "cuda"
 
 
-def _check_callable(value: Any, function: str, argument: str) -> None:
+def check_callable(value: Any, function: str, argument: str) -> None:
     if not callable(value):
         raise ArgumentTypeError(
             f"{function}: argument {argument!r} must be a function, called with arrays, the last of which it writes "

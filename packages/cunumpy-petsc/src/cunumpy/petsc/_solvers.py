@@ -11,9 +11,17 @@ import numpy as np
 from cunumpy import _arrays, _backend, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
 from cunumpy.petsc._library import Group, group, require_petsc
-from cunumpy.petsc._matrices import Callback, _check_callable, make_shell
+from cunumpy.petsc._matrices import Callback, check_callable, make_shell
 from cunumpy.petsc._progress import Progress
-from cunumpy.petsc._vectors import as_array, check_vec, is_device_type, petsc_array, petsc_vec
+from cunumpy.petsc._vectors import (
+    as_array,
+    check_dtype,
+    check_memory,
+    check_vec,
+    is_device_type,
+    petsc_array,
+    petsc_vec,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,7 +148,7 @@ def shell_preconditioner(
     PETSc = require_petsc(function)
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
-        _check_callable(apply, function, "apply")
+        check_callable(apply, function, "apply")
         sizes = None if shape is None else tuple(np.atleast_1d(np.asarray(shape)).tolist())
     pc = PETSc.PC().create(comm=ranks.comm)
     set_preconditioner(pc, Callback(apply, function, [sizes, sizes]))
@@ -217,7 +225,8 @@ def ksp_solve(
         Show iterations and residual on rank 0: by ``tqdm`` where it is installed, else as lines.
     options_prefix : str, optional
         Begins the names of options for this solve in PETSc's database, which have the last word: with ``"poisson_"``
-        the command line may say ``-poisson_ksp_type minres``.
+        the variable ``PETSC_OPTIONS`` may say ``-poisson_ksp_type minres``, and so may the command line of a program
+        that begins with ``petsc4py.init(sys.argv)``.
 
     Returns
     -------
@@ -254,9 +263,9 @@ def ksp_solve(
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
         if not isinstance(operator, (PETSc.Mat, PETSc.KSP)):
-            _check_callable(operator, function, "operator")
+            check_callable(operator, function, "operator")
         if monitor is not None:
-            _check_callable(monitor, function, "monitor")
+            check_callable(monitor, function, "monitor")
         _check_kind(PETSc, b, function, "b")
         if isinstance(operator, (PETSc.Mat, PETSc.KSP)):
             _check_sizes(PETSc, operator, b, function)
@@ -348,8 +357,8 @@ def snes_solve(
         Where to start; it is not changed.
     jacobian : callable or tuple, optional
         A function ``jacobian(x, v, out)`` that writes the product of the Jacobian at `x` with `v`; or a matrix and a
-        function that sets its values at `x`: ``(matrix, update)``, where ``update(x)`` calls `update_values`. By
-        default the product is a difference of two function values.
+        function that sets its values at `x`: ``(matrix, update)``, where ``update(x)`` calls `update_values` on all
+        ranks. By default the product is a difference of two function values.
     comm : communicator, optional
         For arrays, as in `petsc_vec`.
     method : str, optional
@@ -398,10 +407,10 @@ def snes_solve(
         comm = x0.getComm()
     ranks = group(PETSc, comm, name)
     with ranks.agreed():
-        _check_callable(function, name, "function")
-        _check_kind(PETSc, x0, name, "x0")
+        check_callable(function, name, "function")
+        _check_start_kind(PETSc, x0, name)
         if monitor is not None:
-            _check_callable(monitor, name, "monitor")
+            check_callable(monitor, name, "monitor")
         matrix, update = _checked_jacobian(PETSc, jacobian, name)
         _check_preconditioner(PETSc, preconditioner, None, matrix or function, name)
     shape = None if isinstance(x0, PETSc.Vec) else x0.shape
@@ -418,7 +427,7 @@ def snes_solve(
         if matrix is None:
             made.append(matrix := _shell_like(PETSc, vec, ranks, values))
             product = None if jacobian is None else Callback(jacobian, name, [shape] * 3)
-            point = _Point(vec, values, product, made)
+            point = _Point(vec, values, product, PETSc.RealType, made)
             matrix.setPythonContext(point)
             snes.setJacobian(lambda snes, x, jacobian, other: point.move(x), matrix, matrix)
             if product is not None:
@@ -431,7 +440,7 @@ def snes_solve(
             callbacks.append(filled)
         if method is not None:
             snes.setType(method)
-        ksp = snes.getKSP()
+        made.append(ksp := snes.getKSP())
         if linear_method is not None:
             ksp.setType(linear_method)
         _set_preconditioner(PETSc, ksp, preconditioner, shape, name)
@@ -467,8 +476,8 @@ class _Point:
     The difference is taken at a distance of ``sqrt(eps) * sqrt(1 + |x|) / |v|``, as PETSc's ``wp`` does.
     """
 
-    def __init__(self, vec: Any, values: Callback, product: Callback | None, made: list[Any]) -> None:
-        self.values, self.product = values, product
+    def __init__(self, vec: Any, values: Callback, product: Callback | None, real: Any, made: list[Any]) -> None:
+        self.values, self.product, self.real = values, product, real
         self.x, self.f, self.moved = (vec.duplicate() for _ in range(3))
         made += [self.x, self.f, self.moved]
 
@@ -487,7 +496,7 @@ class _Point:
         if length == 0.0:
             out.set(0.0)
             return
-        step = math.sqrt(np.finfo(v.array_r.dtype).eps) * math.sqrt(1.0 + self.x.norm()) / length
+        step = math.sqrt(np.finfo(self.real).eps) * math.sqrt(1.0 + self.x.norm()) / length
         self.moved.waxpy(step, v, self.x)
         self.values([self.moved], out)
         out.axpy(-1.0, self.f)
@@ -578,7 +587,15 @@ def _check_kind(PETSc: Any, value: Any, function: str, argument: str) -> None:
     if isinstance(value, PETSc.Vec):
         check_vec(value, function, argument)
         return
-    as_array(value, function, argument)
+    array = as_array(value, function, argument)
+    check_memory(PETSc, array, function, argument, readonly=True, copy="")
+
+
+def _check_start_kind(PETSc: Any, x0: Any, function: str) -> None:
+    if isinstance(x0, PETSc.Vec):
+        check_vec(x0, function, "x0")
+    else:  # it is copied, so that its layout does not matter
+        check_dtype(PETSc, as_array(x0, function, "x0"), function, "x0", copy="")
 
 
 def _check_sizes(PETSc: Any, operator: Any, b: Any, function: str) -> None:
@@ -597,7 +614,7 @@ def _check_sizes(PETSc: Any, operator: Any, b: Any, function: str) -> None:
 def _checked_start(PETSc: Any, x0: Any, b: Any, function: str) -> Any:
     if x0 is None:
         return None
-    _check_kind(PETSc, x0, function, "x0")
+    _check_start_kind(PETSc, x0, function)
     if isinstance(x0, PETSc.Vec) != isinstance(b, PETSc.Vec):
         raise ArgumentTypeError(f"{function}: arguments 'b' and 'x0' must both be arrays, or both be vectors.")
     if isinstance(b, PETSc.Vec):
@@ -617,7 +634,7 @@ def _checked_jacobian(PETSc: Any, jacobian: Any, function: str) -> tuple[Any, An
     if jacobian is None or callable(jacobian):
         return None, None
     if isinstance(jacobian, tuple) and len(jacobian) == 2 and isinstance(jacobian[0], PETSc.Mat):
-        _check_callable(jacobian[1], function, "jacobian[1]")
+        check_callable(jacobian[1], function, "jacobian[1]")
         return jacobian
     raise ArgumentTypeError(
         f"{function}: argument 'jacobian' must be a function jacobian(x, v, out), or a PETSc.Mat and a function that "

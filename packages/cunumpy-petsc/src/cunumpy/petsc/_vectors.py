@@ -135,7 +135,7 @@ def petsc_vec(
             array = _converted(PETSc, given, function)
         else:
             array = given
-            _check_memory(PETSc, array, function, readonly=readonly)
+            check_memory(PETSc, array, function, readonly=readonly)
         block_size = _checked_block_size(block_size, array, function)
         ghosts = _checked_ghosts(PETSc, ghosts, array, block_size, function)
     on_device = _arrays.is_device_array(array)
@@ -143,7 +143,7 @@ def petsc_vec(
     if ghosts is not None:
         _check_ghosts_elsewhere(ranks, ghosts, array.size // block_size - ghosts.size)
     if on_device:
-        _wait_for(array, stream, event, function)
+        wait_for_producer(array, stream, event, function)
         vec = _over_device_memory(PETSc, array, ranks, block_size)
     elif ghosts is None:
         vec = PETSc.Vec().createWithArray(_flat(array), bsize=block_size, comm=ranks.comm)
@@ -179,17 +179,11 @@ def as_array(array: Any, function: str, argument: str = "array", *, copy: bool =
     return array
 
 
-def _check_memory(
+def check_memory(
     PETSc: Any, array: Any, function: str, argument: str = "array", *, readonly: bool = False, copy: str = "copy=True"
 ) -> None:
     """Refuse arrays whose memory PETSc can't work on as it is."""
-    dtype = scalar_dtype(PETSc)
-    if array.dtype != dtype:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must have PETSc's scalar type, {dtype.name} in native byte order, got "
-            f"{_gate.describe(array)}, and would have to be copied; convert it with .astype({dtype.name!r})"
-            + (f", or pass {copy}." if copy else ".")
-        )
+    check_dtype(PETSc, array, function, argument, copy)
     if not array.flags.c_contiguous:
         raise ArgumentError(
             f"{function}: argument {argument!r} must be C-contiguous, got {_gate.describe(array)} with strides "
@@ -201,6 +195,17 @@ def _check_memory(
             f"{function}: argument {argument!r} is read-only ({_gate.describe(array)}), and PETSc would write to it "
             f"all the same; pass a writable array, for instance {argument}.copy()"
             + (", or readonly=True for a vector that PETSc does not write to." if copy else ".")
+        )
+
+
+def check_dtype(PETSc: Any, array: Any, function: str, argument: str, copy: str) -> None:
+    """Refuse arrays of another dtype than PETSc's scalars have."""
+    dtype = scalar_dtype(PETSc)
+    if array.dtype != dtype:
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} must have PETSc's scalar type, {dtype.name} in native byte order, got "
+            f"{_gate.describe(array)}, and would have to be copied; convert it with .astype({dtype.name!r})"
+            + (f", or pass {copy}." if copy else ".")
         )
 
 
@@ -324,7 +329,7 @@ def _device_number(vec: Any) -> int | None:
 # --- order of work on a device ----------------------------------------------------------------------------------------
 
 
-def _wait_for(array: Any, stream: Any, event: Any, function: str) -> None:
+def wait_for_producer(array: Any, stream: Any, event: Any, function: str) -> None:
     """Wait until what wrote a device array has completed: PETSc works on streams of its own."""
     if stream is not None and event is not None:
         raise ArgumentError(f"{function}: pass only one of 'stream' and 'event', got both.")
@@ -525,7 +530,7 @@ def petsc_access(vec: Any, *, write: bool = True, stream: Any = None) -> Iterato
         yield array
     finally:  # what was submitted goes on, whatever happened then
         if on_device:
-            _wait_for(array, stream, None, "petsc_access")
+            wait_for_producer(array, stream, None, "petsc_access")
         if write:
             vec.stateIncrease()
 
@@ -621,7 +626,7 @@ def place_array(vec: Any, array: Any) -> Iterator[Any]:
             f"not: {_gate.describe(array)}; move it with {'xp.to_cupy' if on_device else 'xp.to_numpy'}(array)."
         )
     memory = memory_of(vec)
-    _check_memory(PETSc, array, function, readonly=memory is not None and memory.readonly, copy="")
+    check_memory(PETSc, array, function, readonly=memory is not None and memory.readonly, copy="")
     if memory is None:
         memory = vec.getDict()[_KEY] = Memory(None)
     if memory.ghosts:
@@ -639,7 +644,7 @@ def place_array(vec: Any, array: Any) -> Iterator[Any]:
     memory.placed = array
     try:
         if on_device:
-            _wait_for(array, None, None, function)
+            wait_for_producer(array, None, None, function)
             _place_on_device(PETSc, vec, array, kind)
         else:
             vec.placeArray(_flat(array))
