@@ -71,6 +71,14 @@ VARIABLES: dict[str, Variable] = {
             "once, at import",
         ),
         Variable(
+            "CUNUMPY_FAKE_CUPY_DEVICES",
+            "cunumpy-kernels",
+            "the number of devices of the stand-in for CuPy, so that mistakes with devices show",
+            "at each question",
+            default="1",
+            minimum=1,
+        ),
+        Variable(
             "CUNUMPY_REQUIRE_CUDA",
             "cunumpy-kernels",
             "tests that need a GPU fail where there is none, instead of being skipped",

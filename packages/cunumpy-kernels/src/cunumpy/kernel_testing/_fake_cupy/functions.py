@@ -26,6 +26,7 @@ from .ndarray import (
     reshaped,
     unsupported,
     unwrap,
+    used,
     wrap,
 )
 
@@ -136,7 +137,7 @@ def data_argument(function: str, parameter: str, value: Any, *, first: bool) -> 
     if parameter in SEQUENCES:
         return _sequence(value, nested=parameter in NESTED_SEQUENCES)
     if isinstance(value, ndarray):
-        return value._buffer
+        return used(value)
     if (function, parameter) in COPIED:
         return value if isinstance(value, (int, slice)) else from_host(value)._buffer
     if is_host_array(value) or isinstance(value, (list, tuple)):
@@ -149,7 +150,7 @@ def data_argument(function: str, parameter: str, value: Any, *, first: bool) -> 
 def _sequence(value: Any, *, nested: bool = True) -> Any:
     """Return the buffers of a sequence of arrays; an item that is a list itself is refused unless `nested`."""
     if isinstance(value, ndarray):
-        return value._buffer
+        return used(value)
     if isinstance(value, (list, tuple)):
         if (
             not nested
@@ -959,14 +960,14 @@ def show_config(_full: bool = False) -> None:
 
 def get_default_memory_pool() -> Any:
     """Return the pool of device memory."""
-    from .cuda import DEFAULT_POOL
+    from .memory import DEFAULT_POOL
 
     return DEFAULT_POOL
 
 
 def get_default_pinned_memory_pool() -> Any:
     """Return the pool of pinned memory."""
-    from .cuda import DEFAULT_PINNED_POOL
+    from .memory import DEFAULT_PINNED_POOL
 
     return DEFAULT_PINNED_POOL
 

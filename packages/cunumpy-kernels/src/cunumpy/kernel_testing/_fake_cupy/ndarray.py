@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from .devices import current_device
+from .memory import BaseMemory, MemoryPointer, placed
+
 DTYPE_CHARACTERS = "?bhilqBHILQefdFDV"
 NATIVE_ORDERS = "=|" + ("<" if sys.byteorder == "little" else ">")
 
@@ -83,30 +86,42 @@ def wrap(buffer: Any, *sources: ndarray) -> ndarray:
     buffer = np.asarray(buffer)
     check_dtype(buffer.dtype)
     array = ndarray.__new__(ndarray)
-    array._buffer = buffer
-    array._base = None
     if buffer.base is not None or sources:
         owner = _owner(buffer)
         for source in sources:
             if source._buffer is buffer:
                 return source
             if owner is _owner(source._buffer):
+                array._buffer, array._memory = buffer, source._memory
                 array._base = source if source._base is None else source._base
-                break
+                return array
+    array._buffer, array._memory = placed(buffer)
+    array._base = None
     return array
+
+
+def used(array: ndarray) -> np.ndarray[Any, Any]:
+    """Return the buffer of an array that the current device works with; raise if it is another device's."""
+    device = array._memory.device_id
+    if device != current_device():
+        raise ValueError(
+            f"The device where the array resides ({device}) is different from the current device "
+            f"({current_device()}). Peer access is unavailable between these devices."
+        )
+    return array._buffer
 
 
 def unwrap(array: Any) -> np.ndarray[Any, Any]:
     """Return the buffer of a device array; TypeError for anything else."""
     if not isinstance(array, ndarray):
         raise TypeError(f"expected a cupy.ndarray, got {type(array)}")
-    return array._buffer
+    return used(array)
 
 
 def operand(value: Any) -> Any:
     """Return what NumPy computes with for an operand: a buffer, or a scalar. Host arrays and lists are refused."""
     if isinstance(value, ndarray):
-        return value._buffer
+        return used(value)
     if isinstance(value, (bool, int, float, complex, np.bool_, np.number)):
         check_dtype(type(value))
         return value
@@ -292,12 +307,13 @@ class ndarray:
         Memory order.
     """
 
-    __slots__ = ("__weakref__", "_base", "_buffer")
+    __slots__ = ("__weakref__", "_base", "_buffer", "_memory")
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
     _buffer: np.ndarray[Any, Any]
     _base: ndarray | None
+    _memory: BaseMemory
 
     def __init__(
         self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C"
@@ -306,8 +322,9 @@ class ndarray:
         if strides is not None and memptr is None:
             raise ValueError("memptr is required if strides is given.")
         if memptr is None:
-            self._buffer = np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
+            self._buffer, self._memory = placed(np.empty(shape, dtype, order=order))  # type: ignore[call-overload]
         else:
+            self._memory = memptr.mem
             self._buffer = memptr.mem._as_array(memptr.ptr - memptr.mem.ptr, shape, dtype, strides, order)
         self._base = None
 
@@ -375,17 +392,12 @@ class ndarray:
     @property
     def data(self) -> Any:
         """Pointer to the first element."""
-        from .cuda import MemoryPointer, _BufferMemory
-
-        memory = _BufferMemory(self._buffer if self._base is None else self._base._buffer)
-        return MemoryPointer(memory, self._buffer.__array_interface__["data"][0] - memory.ptr)
+        return MemoryPointer(self._memory, self._buffer.__array_interface__["data"][0] - self._memory.ptr)
 
     @property
     def device(self) -> Any:
         """The device of the memory."""
-        from .cuda import Device
-
-        return Device(0)
+        return self._memory.device
 
     @property
     def T(self) -> ndarray:
@@ -446,7 +458,7 @@ class ndarray:
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (2, 0)  # kDLCUDA
+        return (2, self._memory.device_id)  # kDLCUDA
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
@@ -678,7 +690,7 @@ class ndarray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, ndarray):
-            data: Any = value._buffer
+            data: Any = used(value)
         elif _is_basic(key):
             # CuPy fills a selection by slices with a scalar, and refuses host arrays and lists (`fill` below);
             # a selection by index arrays or masks takes host data and copies it (its `_scatter_op`).
@@ -734,7 +746,7 @@ class ndarray:
 
     def _scatter(self, ufunc: np.ufunc, slices: Any, value: Any) -> None:
         if isinstance(value, ndarray):
-            data: Any = value._buffer
+            data: Any = used(value)
         else:
             data = self._fill_value(value) if _is_basic(slices) else from_host(value, self.dtype)._buffer
         if not _is_basic(slices) and (self.dtype.char in "?bBhH" or self.dtype.kind == "c" or self.dtype == np.int64):
