@@ -75,8 +75,9 @@ VARIABLES: dict[str, Variable] = {
             "cunumpy-kernels",
             "the number of devices of the stand-in for CuPy, so that mistakes with devices show",
             "at each question",
-            default="1",
-            minimum=1,
+            default=1,
+            default_text="1",
+            least=1,
         ),
         Variable(
             "CUNUMPY_REQUIRE_CUDA",

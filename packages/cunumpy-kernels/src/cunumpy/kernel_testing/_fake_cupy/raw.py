@@ -14,7 +14,9 @@ from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, CompileError, KernelError
 from cunumpy.kernels._raw_kernel import DEFAULT_SHARED_BYTES, is_there, kernels_of, pack_argument
 
-from .cuda import CompileException, CUDADriverError, CUDARuntimeError, MemoryPointer, UnownedMemory, getDeviceProperties
+from .cuda import CompileException, CUDADriverError, getDeviceProperties
+from .devices import CUDARuntimeError
+from .memory import MemoryPointer, UnownedMemory
 from .ndarray import ndarray
 from .texture import TextureObject
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .cuda import CUDARuntimeError
+from .devices import CUDARuntimeError
 from .ndarray import ndarray
 
 _CONSTANTS = {
