@@ -4,8 +4,7 @@ It has the names and call signatures of CuPy (`_api`, facts read from a real CuP
 implicit conversion, no host arrays in calculations, 0-d results. Where CuPy's answer depends on undefined behaviour
 (indices out of bounds, dtypes of foreign byte order) it raises. What it accepts, CuPy accepts.
 
-`docs/compatibility.md` lists what it lacks. Every operation completes at once, so streams order nothing, and there is
-one device.
+`docs/compatibility.md` lists what it lacks. Every operation completes at once, so streams order nothing.
 """
 
 from __future__ import annotations

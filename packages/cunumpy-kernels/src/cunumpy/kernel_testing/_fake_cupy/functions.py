@@ -15,6 +15,7 @@ from typing import Any
 import array_api_compat.numpy as standard  # what NumPy has since 2.1
 import numpy as np
 
+from .devices import current_device
 from .ndarray import (
     announced_copy,
     announced_read,
@@ -233,7 +234,7 @@ def serve(name: str, compute: Callable[..., Any], defaults: dict[str, Any], valu
             key = (name, parameter)
             is_option = (parameter in OPTIONS and key not in DATA) or key in OPTION_HERE
             if parameter == "out":
-                converted = out._buffer if out is not None else None
+                converted = used(out) if out is not None else None
             elif is_option:
                 converted = option_argument(name, parameter, value)
             else:
@@ -352,7 +353,8 @@ def array(
         wanted = obj.dtype if dtype is None else dtype
         if copy is False and (wanted != obj.dtype or _needs_copy(obj, order)):
             raise ValueError("Unable to avoid copy while creating an array as requested.")
-        result = obj.astype(wanted, order=order or "K", copy=copy is True)
+        elsewhere = obj._memory.device_id != current_device()
+        result = obj.astype(wanted, order=order or "K", copy=copy is True or elsewhere)
         if ndmin > result.ndim:
             result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
         return result
@@ -606,7 +608,7 @@ def _atleast(ndim: int, value: Any, description: str) -> ndarray:
     if not isinstance(value, ndarray):
         value = announced_copy(value, description)
     compute: Any = (np.atleast_1d, np.atleast_2d, np.atleast_3d)[ndim - 1]
-    return wrap(compute(value._buffer), value)
+    return wrap(compute(used(value)), value)
 
 
 def broadcast_arrays(*args: Any) -> list[ndarray]:
@@ -685,7 +687,7 @@ def lexsort(keys: Any) -> ndarray:
         raise TypeError(f"lexsort() needs a cupy.ndarray of keys, got {type(keys)}")
     if keys.ndim == 0:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
-    return wrap(np.lexsort(keys._buffer))
+    return wrap(np.lexsort(used(keys)))
 
 
 def matmul(
@@ -753,7 +755,7 @@ def stack(tup: Any, axis: int = 0, out: Any = None, dtype: Any = None, casting: 
         if not isinstance(item, ndarray):
             kind = f"{'numpy.' if type(item).__module__ == 'numpy' else ''}{type(item).__name__}"
             raise TypeError(f"Argument 'a' has incorrect type (expected cupy._core.core._ndarray_base, got {kind})")
-    return _joined([wrap(np.expand_dims(item._buffer, axis)) for item in arrays], axis, out, dtype, casting)
+    return _joined([wrap(np.expand_dims(used(item), axis)) for item in arrays], axis, out, dtype, casting)
 
 
 def column_stack(tup: Any) -> ndarray:
@@ -791,7 +793,7 @@ def _joined(
     if not arrays:
         raise ValueError("Cannot concatenate from empty tuple")
     target = None if out is None else unwrap(out)
-    result = np.concatenate([array._buffer for array in arrays], axis, target, dtype=dtype, casting=casting)  # type: ignore[call-overload]
+    result = np.concatenate([used(array) for array in arrays], axis, target, dtype=dtype, casting=casting)  # type: ignore[call-overload]
     if out is None:
         return wrap(result)
     assert isinstance(out, ndarray)

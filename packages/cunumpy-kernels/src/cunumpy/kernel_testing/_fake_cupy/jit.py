@@ -12,7 +12,8 @@ from cunumpy.kernels import jit
 from cunumpy.kernels._rawkernel.function_source import TranslationError
 from cunumpy.kernels._rawkernel.python_kernel import PythonKernel
 
-from .cuda import CUDADriverError, CUDARuntimeError
+from .cuda import CUDADriverError
+from .devices import CUDARuntimeError
 from .ndarray import ndarray, unsupported
 
 

@@ -54,10 +54,6 @@ def _reserve(size: int, device: int) -> None:
         _reserved[device] += size
 
 
-def _release(size: int, device: int) -> None:
-    _reserved[device] -= size
-
-
 def mem_info() -> tuple[int, int]:
     """Return free and total memory of the current device in bytes."""
     return TOTAL_MEMORY - _reserved[current_device()], TOTAL_MEMORY
@@ -97,6 +93,8 @@ class BaseMemory:
 class Memory(BaseMemory):
     """New memory of a number of bytes, past all pools."""
 
+    _of_devices = _reserved  # the module's names are gone when a program ends
+
     def __init__(self, size: int) -> None:
         self.device_id = current_device()
         self._taken = 0
@@ -107,7 +105,7 @@ class Memory(BaseMemory):
         self.ptr = self._buffer.__array_interface__["data"][0] if size else 0
 
     def __del__(self) -> None:
-        _release(self._taken, self.device_id)
+        self._of_devices[self.device_id] -= self._taken
 
     def _bytes(self) -> np.ndarray[Any, Any]:
         return self._buffer
@@ -275,13 +273,15 @@ def _joined(left: _Chunk, right: _Chunk) -> _Chunk:
 class _Books:
     """A block of a pool that exists in its books alone."""
 
+    _of_devices = _reserved
+
     def __init__(self, size: int, device: int) -> None:
         self._taken, self._device = 0, device
         _reserve(size, device)
         self._taken = size
 
     def __del__(self) -> None:
-        _release(self._taken, self._device)
+        self._of_devices[self._device] -= self._taken
 
 
 class _Arena:

@@ -698,7 +698,7 @@ class ndarray:
         else:
             data = from_host(value, self.dtype)._buffer
         with np.errstate(all="ignore"):
-            self._buffer[_index(key)] = data
+            used(self)[_index(key)] = data
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("'cupy.ndarray' object does not support item deletion")
@@ -720,17 +720,17 @@ class ndarray:
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
         with np.errstate(all="ignore"):
-            self._buffer[...] = self._fill_value(value)
+            used(self)[...] = self._fill_value(value)
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         """Sort in place, stably."""
         if kind not in (None, "stable"):
             raise ValueError(f"kind can only be None or 'stable', got {kind!r}")
-        self._buffer.sort(axis, kind="stable")
+        used(self).sort(axis, kind="stable")
 
     def partition(self, kth: Any, axis: int = -1) -> None:
         """Partition in place."""
-        self._buffer.partition(kth, axis)
+        used(self).partition(kth, axis)
 
     def scatter_add(self, slices: Any, value: Any) -> None:
         """Add values to the selected elements; an element selected twice is added to twice."""
@@ -754,7 +754,7 @@ class ndarray:
             raise TypeError(
                 f"scatter_{ufunc.__name__} only supports int32, float16, float32, float64, uint32, uint64, as data type"
             )
-        ufunc.at(self._buffer, _index(slices), np.asarray(data).astype(self.dtype))
+        ufunc.at(used(self), _index(slices), np.asarray(data).astype(self.dtype))
 
     # ---- operators ----
 
