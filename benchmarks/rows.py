@@ -293,4 +293,45 @@ ROWS = (
         None,
         partial(solvers.newton, slope=False),
     ),
+    *(
+        Row(f"find-root-{name}", "`optimize.find_root`, 10^5 roots of x^3 - a", against, None, measured)
+        for name, against, measured in (
+            ("loop", "a loop over `scipy.optimize.brentq`", partial(solvers.find_root, loop=True)),
+            ("scipy", "`scipy.optimize.elementwise.find_root`", partial(solvers.find_root, loop=False)),
+        )
+    ),
+    *(
+        Row(
+            f"quad-{name}",
+            "`integrate.quad_batched`, 10^4 damped oscillations",
+            against,
+            None,
+            partial(solvers.quad, other=other),
+        )
+        for name, against, other in (
+            ("loop", "a loop over `scipy.integrate.quad`", "loop"),
+            ("quad-vec", "`scipy.integrate.quad_vec`", "scipy.integrate.quad_vec(g, 0.0, 3.0)"),
+            ("tanhsinh", "`scipy.integrate.tanhsinh`", "scipy.integrate.tanhsinh(f, 0.0, 3.0, args=(w,))"),
+        )
+    ),
+    *(
+        Row(
+            f"solve-ivp-{name}",
+            "`integrate.solve_ivp_batched`, 10^4 oscillators",
+            against,
+            None,
+            partial(solvers.solve_ivp, loop=loop),
+        )
+        for name, against, loop in (
+            ("loop", "a loop over `scipy.integrate.solve_ivp`", True),
+            ("scipy", "`scipy.integrate.solve_ivp` of one big system", False),
+        )
+    ),
+    Row(
+        "least-squares-loop",
+        "`optimize.least_squares_batched`, 10^4 decays of 40 points",
+        "a loop over `scipy.optimize.least_squares`",
+        None,
+        solvers.least_squares,
+    ),
 )

@@ -364,3 +364,135 @@ def test_lists_follow_the_active_backend():
 def test_copies_can_be_forbidden():
     with pytest.raises(TransferError), xp.profiling.forbid_transfers():
         optimize.fsolve(lambda x: x, on_device([1.0]))
+
+
+# --- brackets, integrals, differential equations, fits ----------------------------------------------------------------
+
+
+def host(value):
+    """Copy the arrays of a result, so that it can be compared."""
+    if isinstance(value, cupy.ndarray):
+        return value.get()
+    if isinstance(value, (tuple, list)):
+        return [host(each) for each in value]
+    return value
+
+
+def assert_same_result(device, expected, names, rtol=1e-11):
+    for name in names:
+        one, other = host(getattr(device, name)), getattr(expected, name)
+        for a, b in zip(one, other, strict=True) if isinstance(one, list) else [(one, other)]:
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-12)
+
+
+def test_brackets():
+    a = np.array([2.0, 3.0, 5.0, -1.0, np.nan])
+    d = cupy.asarray(a)
+    expected = optimize.find_root(lambda x: x * x - a, (0.0, np.abs(a) + 1))
+    with xp.profiling.forbid_transfers(), xp.profiling.count_transfers() as counter:
+        found = optimize.find_root(lambda x: x * x - d, (0.0, cupy.abs(d) + 1))
+    assert counter.count("sync") == len(counter.events) == found.nit
+    assert_same_result(found, expected, ["x", "f_x", "status", "success", "bracket", "f_bracket", "nit", "nfev"])
+    with xp.profiling.forbid_transfers(syncs=True):
+        optimize.find_root(lambda x: x * x - d, (0.0, cupy.abs(d) + 1), check_every=0)
+    far = np.array([5.0, -30.0, 0.5])
+    expected = optimize.bracket_root(lambda x: x - far, np.zeros(3), xmax=10.0)
+    with xp.profiling.forbid_transfers(), xp.profiling.count_transfers() as counter:
+        found = optimize.bracket_root(lambda x: x - cupy.asarray(far), cupy.zeros(3), xmax=10.0)
+    assert counter.count("sync") == found.nit
+    assert_same_result(found, expected, ["bracket", "f_bracket", "status", "success", "nit", "nfev"])
+    assert "cupy.ndarray(shape=(3,), dtype=int8)" in str(found)
+    float32 = optimize.find_root(lambda x: x - 0.5, (cupy.zeros(2, "f4"), 1.0))
+    assert float32.x.dtype == np.float32
+    with pytest.raises(MixedBackendError, match=r"'bracket\[1\]' are in device memory and 'bracket\[0\]' on the host"):
+        optimize.find_root(lambda x: x, (np.zeros(2), cupy.ones(2)))
+
+
+def test_integrals():
+    w = np.linspace(1.0, 60.0, 7)
+    upper = np.array([3.0, np.inf, 1.0, -np.inf, 2.0, 0.5, np.nan])
+
+    def f(x, w):
+        return xp.get_array_module(x).exp(-xp.get_array_module(x).abs(x)) * xp.get_array_module(x).cos(w * x)
+
+    expected = integrate.quad_batched(f, 0.0, upper, (w,), disp=False)
+    with xp.profiling.forbid_transfers(), xp.profiling.count_transfers() as counter:
+        found = integrate.quad_batched(f, 0.0, cupy.asarray(upper), (cupy.asarray(w),), disp=False)
+    assert counter.count("sync") == len(counter.events) == found.nit
+    assert_same_result(found, expected, ["integral", "error", "status", "success", "nfev", "nit"], rtol=1e-9)
+    with xp.profiling.forbid_transfers(syncs=True):
+        fixed = integrate.fixed_quad(f, 0.0, cupy.ones(7), (cupy.asarray(w),), n=40)
+    np.testing.assert_allclose(fixed.get(), integrate.fixed_quad(f, 0.0, np.ones(7), (w,), n=40), rtol=1e-12)
+    with pytest.warns(ConvergenceWarning, match="1 of 7 integrals"):
+        integrate.quad_batched(f, 0.0, cupy.asarray(upper), (cupy.asarray(w),))
+    complex64 = integrate.quad_batched(lambda x: x * xp.full((), 1j, "c8"), cupy.zeros(2, "f4"), 1.0)
+    assert complex64.integral.dtype == np.complex64
+
+
+def oscillator(t, y, k):
+    return xp.get_array_module(y).stack([y[1], -k * y[0]])
+
+
+def test_systems_of_differential_equations():
+    k = np.array([0.5, 1.0, 4.0])
+    start = np.stack([np.ones(3), np.zeros(3)])
+    times = np.linspace(0.0, 6.0, 50)
+
+    def event(t, y, k):
+        return y[0]
+
+    event.terminal = 2
+    options = {"rtol": 1e-7, "atol": 1e-9}
+    expected = integrate.solve_ivp_batched(oscillator, (0.0, 6.0), start, args=(k,), t_eval=times, **options)
+    d, y0 = cupy.asarray(k), cupy.asarray(start)
+    with xp.profiling.forbid_transfers(), xp.profiling.count_transfers() as counter:
+        found = integrate.solve_ivp_batched(
+            oscillator, (0.0, 6.0), y0, args=(d,), t_eval=cupy.asarray(times), **options
+        )
+    assert_same_result(found, expected, ["t", "y", "status", "success", "steps", "rejected", "nfev", "nit"])
+    flags = [e for e in counter.events if "flag of the iteration" in e.description]
+    assert len(flags) == found.nit
+    assert len(counter.events) <= found.nit + found.nit // 32 + 4
+    with xp.profiling.forbid_transfers(syncs=True):
+        never = integrate.solve_ivp_batched(
+            oscillator, (0.0, 6.0), y0, args=(d,), t_eval=cupy.asarray(times), check_every=0, max_steps=120, **options
+        )
+        fixed = integrate.rk4(oscillator, (0.0, 6.0), y0, 100, (d,), save_every=50)
+    np.testing.assert_allclose(never.y.get(), expected.y, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(
+        fixed.y.get(), integrate.rk4(oscillator, (0.0, 6.0), start, 100, (k,), save_every=50).y, rtol=1e-12
+    )
+    expected = integrate.solve_ivp_batched(
+        oscillator, (0.0, 6.0), start, args=(k,), events=[event], dense_output=True, **options
+    )
+    with xp.profiling.forbid_transfers(), xp.profiling.count_transfers() as counter:
+        found = integrate.solve_ivp_batched(
+            oscillator, (0.0, 6.0), y0, args=(d,), events=[event], dense_output=True, **options
+        )
+        inside = found.sol(cupy.asarray([0.5, 1.0]))
+    assert_same_result(found, expected, ["t", "y", "status", "steps", "nit", "t_events", "y_events"], rtol=1e-9)
+    np.testing.assert_allclose(inside.get(), expected.sol([0.5, 1.0]), rtol=1e-11)
+    assert integrate.solve_ivp_batched(oscillator, (0, 1), y0.astype("f4"), args=(d,)).y.dtype == np.float32
+
+
+def test_many_fits():
+    t = np.linspace(0.0, 4.0, 30)[:, None]
+    rates = np.array([0.5, 1.0, 2.0])
+    y = 3.0 * np.exp(-rates * t) + 0.01 * np.cos(9 * t)
+    dt, dy = cupy.asarray(t), cupy.asarray(y)
+
+    def model(p, t):
+        return p[0] * xp.get_array_module(p).exp(-p[1] * t)
+
+    options = {"bounds": (0.0, 10.0)}
+    expected = optimize.least_squares_batched(lambda p: model(p, t) - y, np.ones((2, 3)), **options)
+    with xp.profiling.forbid_transfers(), xp.profiling.count_transfers() as counter:
+        found = optimize.least_squares_batched(lambda p: model(p, dt) - dy, cupy.ones((2, 3)), **options)
+    assert counter.count("sync") == len(counter.events) == found.nit + 1  # the last one for the warning
+    assert_same_result(found, expected, ["x", "cost", "jac", "status", "success", "nit", "nfev"], rtol=1e-6)
+    np.testing.assert_allclose(found.covariance().get(), expected.covariance(), rtol=1e-6)
+    with xp.profiling.forbid_transfers(syncs=True):
+        never = optimize.least_squares_batched(
+            lambda p: model(p, dt) - dy, cupy.ones((2, 3)), check_every=0, maxiter=30
+        )
+    np.testing.assert_allclose(never.x.get(), expected.x, rtol=1e-6)

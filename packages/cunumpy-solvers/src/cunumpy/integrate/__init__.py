@@ -1,6 +1,20 @@
 """Batched quadrature and ordinary differential equations, and SciPy's solvers for arrays of either backend."""
 
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy.integrate._quadrature import QuadResult, fixed_quad, quad_batched
+from cunumpy.integrate._runge_kutta import BatchedDenseOutput, BatchedOdeResult, FixedStepResult, rk4, solve_ivp_batched
 from cunumpy.integrate._scipy_integrate import odeint, quad, solve_ivp
 
-__all__ = ["odeint", "quad", "solve_ivp"]
+__all__ = [
+    "BatchedDenseOutput",
+    "BatchedOdeResult",
+    "FixedStepResult",
+    "QuadResult",
+    "fixed_quad",
+    "odeint",
+    "quad",
+    "quad_batched",
+    "rk4",
+    "solve_ivp",
+    "solve_ivp_batched",
+]

@@ -28,6 +28,7 @@ NO_SIGN_CHANGE = 1
 ITERATION_LIMIT = 2
 NOT_FINITE = 3
 ZERO_DERIVATIVE = 5
+ROUNDING = 6
 
 _REASONS = {
     NO_SIGN_CHANGE: "no sign change",
@@ -92,17 +93,19 @@ class Batch:
 
     def read_all(self, values: Any, text: str) -> Any:
         """Return a small array as NumPy's; from the device it is one wait, announced and recorded as ``sync``."""
-        if not self.on_device:
-            return values
+        return self.waited(values.get, text) if self.on_device else values
+
+    def waited(self, call: Callable[[], Any], text: str) -> Any:
+        """Return the result of a call of CuPy's that waits for the device; announced and recorded as ``sync``."""
         if not _transfers.watching():
-            return values.get()
+            return call()
         text = f"{self.function}: {text}"
         _transfers.announce("sync", text)
         started = perf_counter()
         with _transfers.own():
-            host = values.get()
+            result = call()
         _transfers.record("sync", text, started=started)
-        return host
+        return result
 
     def floating(self, array: Any) -> Any:
         """Return a floating-point copy to calculate with: integers in float64, halves in float32."""
@@ -137,6 +140,17 @@ def batch_of(function: str, **arguments: Any) -> Batch:
     return Batch(function, _backend.get_backend())
 
 
+def common_shape(batch: Batch, arrays: dict[str, Any]) -> tuple[int, ...]:
+    """Return the shape that named arrays broadcast to."""
+    try:
+        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name!r} {array.shape}" for name, array in arrays.items())
+        raise ArgumentError(
+            f"{batch.function}: the shapes of {shapes} can't be broadcast to one shape, that of the batch."
+        ) from None
+
+
 def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype that a solver calculates in for a dtype of start values."""
     if dtype.kind in "fc":
@@ -168,10 +182,18 @@ class Callback:
         Shape that its results must have; one number, for all, is accepted as well.
     args : tuple
         Further arguments.
+    kinds : str
+        The accepted ``dtype.kind`` letters of its results.
     """
 
     def __init__(
-        self, function: Callable[..., Any], name: str, batch: Batch, shape: tuple[int, ...], args: tuple[Any, ...]
+        self,
+        function: Callable[..., Any],
+        name: str,
+        batch: Batch,
+        shape: tuple[int, ...],
+        args: tuple[Any, ...],
+        kinds: str = "biufc",
     ) -> None:
         if not callable(function):
             raise ArgumentTypeError(
@@ -182,6 +204,7 @@ class Callback:
         self.batch = batch
         self.shape = shape
         self.args = args
+        self.kinds = kinds
         self.calls = 0
 
     def __call__(self, *arguments: Any) -> Any:
@@ -208,7 +231,7 @@ class Callback:
             array = _gate.as_host_array(
                 value, function=batch.function, argument=f"result of callback {self.name}", native=True
             ).view(np.ndarray)
-        _check_kind(array, "biufc", batch.function, f"result of callback {self.name}")
+        _check_kind(array, self.kinds, batch.function, f"result of callback {self.name}")
         if array.shape == shape:
             return array
         if array.ndim == 0:

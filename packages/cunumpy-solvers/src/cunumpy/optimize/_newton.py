@@ -25,6 +25,7 @@ from cunumpy.optimize._batched import (
     warn_of_failures,
 )
 from cunumpy.optimize._progress import Progress
+from cunumpy.optimize._results import printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,10 +90,7 @@ class NewtonResult(_Fields):
         return (*self, self.status, self.nit, self.nfev)
 
     def __repr__(self) -> str:
-        width = max(map(len, self._fields))
-        rows = [(name, getattr(self, name)) for name in (*self._fields, "status", "nit", "nfev")]
-        text = (f"{name:>{width}}: {str(value).replace(chr(10), chr(10) + ' ' * (width + 2))}" for name, value in rows)
-        return "NewtonResult\n" + "\n".join(text)
+        return printed("NewtonResult", {name: getattr(self, name) for name in (*self._fields, "status", "nit", "nfev")})
 
 
 def newton(
