@@ -45,7 +45,7 @@ def _add(name: str, contents: Mapping[str, Any], *, package: bool = False) -> ty
 
 def install() -> types.ModuleType:
     """Enter the stand-in's modules in `sys.modules` and return its ``cupy``."""
-    from . import _names, cuda, jit, random, scipy, texture
+    from . import _names, cuda, jit, profiler, random, scipy, texture
 
     cupy = _add("cupy", _names.top_level(), package=True)
     _add("cupy.linalg", _names.linalg())
@@ -61,6 +61,7 @@ def install() -> types.ModuleType:
     _add("cupyx.jit", jit.contents(), package=True)
     for name, contents in jit.submodules().items():
         _add(f"cupyx.jit.{name}", contents)
+    _add("cupyx.profiler", profiler.contents())
     _add("cupyx.scipy", scipy.contents(), package=True)
     for name, module in scipy.submodules().items():
         sys.modules[f"cupyx.scipy.{name}"] = module

@@ -366,6 +366,7 @@ def submodules() -> dict[str, dict[str, Any]]:
             "RangePop": RangePop,
             "Mark": lambda message, id_color=-1: None,
         },
+        "profiler": {"start": lambda: None, "stop": lambda: None},
         "device": {"Device": Device, "get_device_id": current_device},
         "stream": {
             "Stream": Stream,
