@@ -159,6 +159,29 @@ def find_launch() -> Launch | None:
     return None
 
 
+# What launchers leave in processes that MPI starts, beside or in the place of a rank.
+_TRACES = ("PMI_FD", "PMI_PORT", "PMI_ID", "HYDI_CONTROL_FD", "PMIX_NAMESPACE", "PMIX_SERVER_URI", "MPIRUN_RANK")
+
+
+def unclear_launch() -> str | None:
+    """Return what looks like an MPI run where `find_launch` finds none, as ``VARIABLE=value``; None for nothing.
+
+    Variables of a parallel run that tell no possible rank: a size above 1, a rank that is no number or not below the
+    size, and what launchers leave for the MPI library alone.
+    """
+    if find_launch() is not None:
+        return None
+    for launcher in LAUNCHERS:
+        if launcher.rank is not None:
+            text, size = os.environ.get(launcher.rank, "").strip(), _integer(launcher.size)
+            if text and _rank_in(launcher) is None:
+                return f"{launcher.rank}={text}" + (f", {launcher.size}={size}" if size is not None else "")
+            if size is not None and size > 1 and not text:
+                return f"{launcher.size}={size}"
+    traces = (*_TRACES, *(("WORLD_SIZE",) if (_integer("WORLD_SIZE") or 0) > 1 else ()))
+    return next((f"{name}={os.environ[name]}" for name in traces if os.environ.get(name, "").strip()), None)
+
+
 def _complete(shown: Launcher, variable: str) -> Launch:
     rank, size = _rank_in(shown), _integer(shown.size)
     for launcher in (shown, *LAUNCHERS):

@@ -8,6 +8,7 @@ imported only where no communicator is given.
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
 from cunumpy._launcher import launched_under_mpi, local_rank
 from cunumpy.mpi._buffers import MPIStaging, mpi_buffer
+from cunumpy.mpi._choice import get_mpi, is_serial
 from cunumpy.mpi._cuda_aware import (
     get_mpi_cuda_aware,
     mpi_is_cuda_aware,
@@ -16,12 +17,21 @@ from cunumpy.mpi._cuda_aware import (
     synchronize_for_mpi,
 )
 from cunumpy.mpi._exchange import exchange
+from cunumpy.mpi._serial.communicators import SerialComm
+from cunumpy.mpi._serial.mpi import SerialMPI
+from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus
 
 __all__ = [
     "OVERRIDE_VARIABLE",
     "MPIStaging",
+    "SerialComm",
+    "SerialMPI",
+    "SerialRequest",
+    "SerialStatus",
     "exchange",
+    "get_mpi",
     "get_mpi_cuda_aware",
+    "is_serial",
     "launched_under_mpi",
     "local_rank",
     "mpi_buffer",

@@ -1,0 +1,940 @@
+"""Datatypes: where the elements of a message are in memory.
+
+A datatype is a list of runs of bytes (offset and length, in the order of the message), the elements that these bytes
+are, and an extent, which is the distance from one item of the type to the next.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.mpi._serial.attributes import Attributes
+from cunumpy.mpi._serial.constants import INTEGERS, integer, own, real_mpi
+from cunumpy.mpi._serial.exceptions import TypeCodeError, error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Kinds: "i" integers, truth values and characters, "f" floats; complex numbers are two floats. "*" fits everything.
+Element = tuple[str, int]
+Signature = tuple[tuple[Element, int], ...]
+
+_EMPTY = np.empty(0, np.int64)
+_ORDER = {name: INTEGERS[f"ORDER_{name}"] for name in ("C", "F")}
+
+
+class Datatype(Attributes):
+    """What a message consists of: a predefined type, or one derived from others."""
+
+    __slots__ = (
+        "_align",
+        "_attributes",
+        "_code",
+        "_committed",
+        "_how",
+        "_lb",
+        "_lengths",
+        "_name",
+        "_offsets",
+        "_padded",
+        "_predefined",
+        "_signature",
+        "_size",
+        "_ub",
+        "__weakref__",
+    )
+
+    def __init__(self, datatype: Datatype | None = None) -> None:
+        # As in mpi4py: a new reference to the same type, by default to the null type.
+        source = datatype if datatype is not None else globals().get("DATATYPE_NULL")
+        for name in Datatype.__slots__[:-1]:
+            setattr(self, name, getattr(source, name, None))
+
+    @classmethod
+    def _make(
+        cls,
+        offsets: np.ndarray,
+        lengths: np.ndarray,
+        signature: Signature,
+        lb: int,
+        ub: int,
+        *,
+        how: tuple[str, tuple[Any, ...]],
+        align: int = 1,
+        padded: bool = True,
+        name: str = "",
+        code: str = "",
+    ) -> Datatype:
+        made = cls.__new__(cls)
+        made._offsets, made._lengths = _merged(offsets, lengths)
+        made._signature = signature
+        made._size = int(made._lengths.sum())
+        made._lb, made._ub = lb, ub
+        made._align, made._padded = align, padded
+        made._name, made._code = name, code
+        made._how = how
+        made._predefined = how[0] == "NAMED"
+        made._committed = made._predefined
+        made._attributes = {}
+        return made
+
+    def __bool__(self) -> bool:
+        return self._how is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Datatype):
+            return NotImplemented
+        if not self or not other:
+            return bool(self) == bool(other)
+        return self._how is other._how
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        if not self:
+            return "SerialMPI.DATATYPE_NULL"
+        if self._predefined:
+            return f"SerialMPI.{self._name.removeprefix('MPI_')}"
+        return f"SerialMPI.Datatype({self._how[0].lower()}, size={self._size}, extent={self._ub - self._lb})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not self:
+            return _named, ("DATATYPE_NULL",)
+        if self._predefined:
+            return _named, (self._name.removeprefix("MPI_"),)
+        combiner, arguments = self._how
+        return _again, (combiner, arguments, self._committed)
+
+    def _check(self, function: str) -> None:
+        if not self:
+            raise error("TYPE", f"{function}: the datatype is null; was it freed?")
+
+    @property
+    def _signature_size(self) -> int:
+        return len(self._signature)
+
+    @property
+    def _dense(self) -> bool:
+        """Whether items follow each other without gaps, in the order of memory."""
+        return (
+            len(self._offsets) == 1
+            and int(self._offsets[0]) == self._lb
+            and self._size == self._ub - self._lb
+        )
+
+    # --- queries
+
+    def Get_size(self) -> int:
+        """Return how many bytes an item has."""
+        self._check("Datatype.Get_size")
+        return self._size
+
+    def Get_extent(self) -> tuple[int, int]:
+        """Return the lower bound and the extent."""
+        self._check("Datatype.Get_extent")
+        return self._lb, self._ub - self._lb
+
+    def Get_true_extent(self) -> tuple[int, int]:
+        """Return where the first byte is, and how far it is from there to behind the last."""
+        self._check("Datatype.Get_true_extent")
+        low, high = self._true_bounds()
+        return low, high - low
+
+    def _true_bounds(self) -> tuple[int, int]:
+        if not len(self._offsets):
+            return 0, 0
+        return int(self._offsets.min()), int((self._offsets + self._lengths).max())
+
+    def Get_name(self) -> str:
+        """Return the name."""
+        return self._name if self else "MPI_DATATYPE_NULL"
+
+    def Set_name(self, name: str) -> None:
+        """Give the type a name."""
+        self._check("Datatype.Set_name")
+        self._name = str(name)
+
+    def tocode(self) -> str:
+        """Return the character or name that stands for the type in buffer specifications."""
+        if not self._code:
+            raise ArgumentError(f"Datatype.tocode: no character stands for {self!r}.")
+        return self._code
+
+    @classmethod
+    def fromcode(cls, code: str) -> Datatype:
+        """Return the type that a character or name stands for, such as ``"d"`` or ``"i4"``."""
+        return by_code(code, "Datatype.fromcode")
+
+    def Get_envelope(self) -> tuple[int, int, int, int, int]:
+        """Return how many integers, addresses, counts and types `Get_contents` gives, and how the type was made."""
+        self._check("Datatype.Get_envelope")
+        integers, addresses, counts, types = self._contents() if not self._predefined else ([], [], [], [])
+        combiner = INTEGERS[f"COMBINER_{self._how[0]}"]
+        return len(integers), len(addresses), len(counts), len(types), combiner
+
+    def Get_contents(self) -> tuple[list[int], list[int], list[int], list[Datatype]]:
+        """Return the arguments with which the type was made."""
+        self._check("Datatype.Get_contents")
+        if self._predefined:
+            raise error("TYPE", f"Datatype.Get_contents: {self!r} is predefined.")
+        return self._contents()
+
+    def _contents(self) -> tuple[list[int], list[int], list[int], list[Datatype]]:
+        combiner, arguments = self._how
+        base, *rest = arguments
+        if combiner == "STRUCT":
+            lengths, displacements, types = arguments
+            return [len(lengths), *lengths], list(displacements), [], list(types)
+        if combiner == "DUP":
+            return [], [], [], [base]
+        if combiner == "RESIZED":
+            return [], list(rest), [], [base]
+        if combiner == "HVECTOR":
+            return list(rest[:2]), [rest[2]], [], [base]
+        if combiner == "HINDEXED":
+            return [len(rest[0]), *rest[0]], list(rest[1]), [], [base]
+        if combiner == "INDEXED":
+            return [len(rest[0]), *rest[0], *rest[1]], [], [], [base]
+        if combiner == "INDEXED_BLOCK":
+            return [len(rest[1]), rest[0], *rest[1]], [], [], [base]
+        if combiner == "HINDEXED_BLOCK":
+            return [len(rest[1]), rest[0]], list(rest[1]), [], [base]
+        if combiner == "SUBARRAY":
+            sizes, subsizes, starts, order = rest
+            return [len(sizes), *sizes, *subsizes, *starts, order], [], [], [base]
+        if combiner == "DARRAY":
+            size, rank, gsizes, distribs, dargs, psizes, order = rest
+            return [size, rank, len(gsizes), *gsizes, *distribs, *dargs, *psizes, order], [], [], [base]
+        return list(rest), [], [], [base]
+
+    def decode(self) -> tuple[Datatype, str, dict[str, Any]]:
+        """Return the type that this one was made from, the way, and the arguments by name."""
+        self._check("Datatype.decode")
+        combiner, arguments = self._how
+        if combiner == "NAMED":
+            return self, combiner, {}
+        if combiner == "STRUCT":
+            names: tuple[str, ...] = ("blocklengths", "displacements", "datatypes")
+            return DATATYPE_NULL, combiner, dict(zip(names, map(list, arguments), strict=True))
+        names = _ARGUMENTS[combiner]
+        values = [list(value) if isinstance(value, tuple) else value for value in arguments[1:]]
+        return arguments[0], combiner, dict(zip(names, values, strict=True))
+
+    size = property(Get_size)
+    lb = property(lambda self: self.Get_extent()[0])
+    extent = property(lambda self: self.Get_extent()[1])
+    ub = property(lambda self: sum(self.Get_extent()))
+    true_lb = property(lambda self: self.Get_true_extent()[0])
+    true_extent = property(lambda self: self.Get_true_extent()[1])
+    true_ub = property(lambda self: sum(self.Get_true_extent()))
+    name = property(Get_name, Set_name)
+    envelope = property(Get_envelope)
+    contents = property(Get_contents)
+    combiner = property(lambda self: self.Get_envelope()[4])
+    is_named = property(lambda self: bool(self) and self._how[0] == "NAMED")
+    is_predefined = property(lambda self: not self or self._predefined)
+
+    @property
+    def typechar(self) -> str:
+        """The character of the type in the `struct` module and in NumPy, ``"V"`` where there is none."""
+        return self._code if self and len(self._code) == 1 else "V"
+
+    @property
+    def typestr(self) -> str:
+        """The type as NumPy writes it, such as ``"f8"``."""
+        if self and len(self._code) == 1 and self._code not in "SB" or self is BOOL:
+            dtype = np.dtype(self._code)
+            return f"{dtype.kind}{dtype.itemsize}"
+        return f"V{self._size}" if self else "V0"
+
+    # --- making and freeing
+
+    def Commit(self) -> Datatype:
+        """Make the type ready for communication."""
+        self._check("Datatype.Commit")
+        self._committed = True
+        return self
+
+    def Free(self) -> None:
+        """Give the type up: it becomes the null type. Types that were made from it stay."""
+        self._check("Datatype.Free")
+        if self._predefined:
+            raise error("TYPE", f"Datatype.Free: {self!r} is predefined, and can't be freed.")
+        self._drop_attributes()
+        self._how = None
+        self._committed = False
+
+    def free(self) -> None:
+        """Give the type up, unless it is null or predefined."""
+        if self and not self._predefined:
+            self.Free()
+
+    def _derived(
+        self, combiner: str, arguments: tuple[Any, ...], starts: np.ndarray, lb: int | None = None, ub: int | None = None
+    ) -> Datatype:
+        """Make the type of items of this one that begin at the given bytes."""
+        extent = self._ub - self._lb
+        offsets = (starts[:, None] + self._offsets[None, :]).ravel()
+        lengths = np.tile(self._lengths, len(starts))
+        if lb is None or ub is None:
+            lb = int(starts.min()) + self._lb if len(starts) else 0
+            ub = int(starts.max()) + self._lb + extent if len(starts) else 0
+        return Datatype._make(
+            offsets,
+            lengths,
+            _repeated(self._signature, len(starts)),
+            lb,
+            ub,
+            how=(combiner, (self, *arguments)),
+            align=self._align,
+            padded=self._padded,
+        )
+
+    def Dup(self) -> Datatype:
+        """Return a copy, with the attributes that say so."""
+        self._check("Datatype.Dup")
+        made = self._derived("DUP", (), np.zeros(1, np.int64), self._lb, self._ub)
+        made._committed = self._committed
+        made._copy_attributes(self)
+        return made
+
+    def Create_contiguous(self, count: int) -> Datatype:
+        """Return a type of `count` items one behind the other."""
+        count = self._count("Create_contiguous", "count", count)
+        return self._derived("CONTIGUOUS", (count,), np.arange(count, dtype=np.int64) * (self._ub - self._lb))
+
+    def Create_vector(self, count: int, blocklength: int, stride: int) -> Datatype:
+        """Return a type of `count` blocks, which begin `stride` items apart."""
+        count = self._count("Create_vector", "count", count)
+        blocklength = self._count("Create_vector", "blocklength", blocklength)
+        stride = integer(stride, "Datatype.Create_vector", "stride")
+        blocks = np.arange(count, dtype=np.int64) * stride * (self._ub - self._lb)
+        return self._derived("VECTOR", (count, blocklength, stride), self._blocks(blocks, blocklength))
+
+    def Create_hvector(self, count: int, blocklength: int, stride: int) -> Datatype:
+        """Return a type of `count` blocks, which begin `stride` bytes apart."""
+        count = self._count("Create_hvector", "count", count)
+        blocklength = self._count("Create_hvector", "blocklength", blocklength)
+        stride = integer(stride, "Datatype.Create_hvector", "stride")
+        blocks = np.arange(count, dtype=np.int64) * stride
+        return self._derived("HVECTOR", (count, blocklength, stride), self._blocks(blocks, blocklength))
+
+    def Create_indexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Datatype:
+        """Return a type of blocks of several lengths, at displacements in items."""
+        lengths, at = self._lengths_and_displacements("Create_indexed", blocklengths, displacements)
+        starts = self._many_blocks(at * (self._ub - self._lb), lengths)
+        return self._derived("INDEXED", (tuple(lengths.tolist()), tuple(at.tolist())), starts)
+
+    def Create_hindexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Datatype:
+        """Return a type of blocks of several lengths, at displacements in bytes."""
+        lengths, at = self._lengths_and_displacements("Create_hindexed", blocklengths, displacements)
+        return self._derived("HINDEXED", (tuple(lengths.tolist()), tuple(at.tolist())), self._many_blocks(at, lengths))
+
+    def Create_indexed_block(self, blocklength: int, displacements: Sequence[int]) -> Datatype:
+        """Return a type of blocks of one length, at displacements in items."""
+        blocklength = self._count("Create_indexed_block", "blocklength", blocklength)
+        at = _integers(displacements, "Datatype.Create_indexed_block", "displacements")
+        starts = self._blocks(at * (self._ub - self._lb), blocklength)
+        return self._derived("INDEXED_BLOCK", (blocklength, tuple(at.tolist())), starts)
+
+    def Create_hindexed_block(self, blocklength: int, displacements: Sequence[int]) -> Datatype:
+        """Return a type of blocks of one length, at displacements in bytes."""
+        blocklength = self._count("Create_hindexed_block", "blocklength", blocklength)
+        at = _integers(displacements, "Datatype.Create_hindexed_block", "displacements")
+        return self._derived("HINDEXED_BLOCK", (blocklength, tuple(at.tolist())), self._blocks(at, blocklength))
+
+    @classmethod
+    def Create_struct(
+        cls, blocklengths: Sequence[int], displacements: Sequence[int], datatypes: Sequence[Datatype]
+    ) -> Datatype:
+        """Return a type of blocks of several types, at displacements in bytes.
+
+        Its extent is rounded up as the C compiler does it for a struct, unless one of the types was resized.
+        """
+        function = "Datatype.Create_struct"
+        types = [as_datatype(each, function) for each in datatypes]
+        lengths = _integers(blocklengths, function, "blocklengths")
+        at = _integers(displacements, function, "displacements")
+        if not len(types) == len(lengths) == len(at):
+            raise ArgumentError(
+                f"{function}: arguments 'blocklengths', 'displacements' and 'datatypes' must have the same length, got "
+                f"{len(lengths)}, {len(at)} and {len(types)}."
+            )
+        _check_counts(lengths, function, "blocklengths")
+        offsets, runs, parts, bounds = [_EMPTY], [_EMPTY], [], []
+        align, padded = 1, True
+        for length, displacement, each in zip(lengths.tolist(), at.tolist(), types, strict=True):
+            each._check(function)
+            if not length:
+                continue
+            starts = displacement + np.arange(length, dtype=np.int64) * (each._ub - each._lb)
+            offsets.append((starts[:, None] + each._offsets[None, :]).ravel())
+            runs.append(np.tile(each._lengths, length))
+            parts.append(_repeated(each._signature, length))
+            bounds += [displacement + each._lb, int(starts[-1]) + each._ub]
+            align, padded = max(align, each._align), padded and each._padded
+        lb, ub = (min(bounds), max(bounds)) if bounds else (0, 0)
+        if padded:
+            ub = lb + -(-(ub - lb) // align) * align
+        return cls._make(
+            np.concatenate(offsets),
+            np.concatenate(runs),
+            tuple(_joined(itertools.chain.from_iterable(parts))),
+            lb,
+            ub,
+            how=("STRUCT", (tuple(lengths.tolist()), tuple(at.tolist()), tuple(types))),
+            align=align,
+            padded=padded,
+        )
+
+    def Create_subarray(
+        self,
+        sizes: Sequence[int],
+        subsizes: Sequence[int],
+        starts: Sequence[int],
+        order: int = _ORDER["C"],
+    ) -> Datatype:
+        """Return the type of a block of an array, whose extent is that of the whole array."""
+        function = "Datatype.Create_subarray"
+        whole = _integers(sizes, function, "sizes")
+        part = _integers(subsizes, function, "subsizes")
+        first = _integers(starts, function, "starts")
+        if not len(whole) == len(part) == len(first) or not len(whole):
+            raise ArgumentError(
+                f"{function}: arguments 'sizes', 'subsizes' and 'starts' must have the same length, at least 1, got "
+                f"{len(whole)}, {len(part)} and {len(first)}."
+            )
+        if (whole < 1).any() or (part < 1).any() or (first < 0).any() or (first + part > whole).any():
+            raise error(
+                "ARG",
+                f"{function}: the block subsizes={part.tolist()} at starts={first.tolist()} is not inside an array of "
+                f"sizes={whole.tolist()}, or is empty.",
+            )
+        order = _checked_order(order, function)
+        extent = self._ub - self._lb
+        strides = _strides(whole.tolist(), order, extent)
+        indices = [start + np.arange(size) for start, size in zip(first.tolist(), part.tolist(), strict=True)]
+        return self._derived(
+            "SUBARRAY",
+            (tuple(whole.tolist()), tuple(part.tolist()), tuple(first.tolist()), order),
+            _outer(indices, strides, order),
+            self._lb,
+            self._lb + int(whole.prod()) * extent,
+        )
+
+    def Create_darray(
+        self,
+        size: int,
+        rank: int,
+        gsizes: Sequence[int],
+        distribs: Sequence[int],
+        dargs: Sequence[int],
+        psizes: Sequence[int],
+        order: int = _ORDER["C"],
+    ) -> Datatype:
+        """Return the type of the part of one rank of an array that is distributed in blocks or cyclically."""
+        function = "Datatype.Create_darray"
+        size, rank = integer(size, function, "size"), integer(rank, function, "rank")
+        whole = _integers(gsizes, function, "gsizes").tolist()
+        kinds = [own(each, *_DISTRIBUTIONS) for each in _integers(distribs, function, "distribs").tolist()]
+        blocks = [own(each, "DISTRIBUTE_DFLT_DARG") for each in _integers(dargs, function, "dargs").tolist()]
+        ranks = _integers(psizes, function, "psizes").tolist()
+        if not len(whole) == len(kinds) == len(blocks) == len(ranks) or not whole:
+            raise ArgumentError(f"{function}: the four lists must have the same length, at least 1.")
+        if math.prod(ranks) != size or not 0 <= rank < size or min(whole) < 1:
+            raise error(
+                "ARG",
+                f"{function}: rank {rank} of {size} with psizes={ranks} and gsizes={whole}: the product of 'psizes' "
+                "must be 'size', and 'rank' below it.",
+            )
+        order = _checked_order(order, function)
+        extent = self._ub - self._lb
+        coordinates = np.unravel_index(rank, ranks)  # in C order, whatever the order of the array
+        indices = [
+            _distributed(n, kind, block, p, int(c), function)
+            for n, kind, block, p, c in zip(whole, kinds, blocks, ranks, coordinates, strict=True)
+        ]
+        return self._derived(
+            "DARRAY",
+            (size, rank, tuple(whole), tuple(kinds), tuple(blocks), tuple(ranks), order),
+            _outer(indices, _strides(whole, order, extent), order),
+            self._lb,
+            self._lb + math.prod(whole) * extent,
+        )
+
+    def Create_resized(self, lb: int, extent: int) -> Datatype:
+        """Return the type with another lower bound and extent: items then begin `extent` bytes apart."""
+        function = "Datatype.Create_resized"
+        self._check(function)
+        lb, extent = integer(lb, function, "lb"), integer(extent, function, "extent")
+        made = self._derived("RESIZED", (lb, extent), np.zeros(1, np.int64), lb, lb + extent)
+        made._padded = False
+        return made
+
+    Create_dup = Dup
+    Resized = Create_resized
+
+    def _count(self, method: str, argument: str, value: int) -> int:
+        function = f"Datatype.{method}"
+        self._check(function)
+        number = integer(value, function, argument)
+        if number < 0:
+            raise error("ARG" if argument != "count" else "COUNT", f"{function}: argument {argument!r} is {number}; it can't be negative.")
+        return number
+
+    def _lengths_and_displacements(
+        self, method: str, blocklengths: Sequence[int], displacements: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        function = f"Datatype.{method}"
+        self._check(function)
+        lengths = _integers(blocklengths, function, "blocklengths")
+        at = _integers(displacements, function, "displacements")
+        if len(lengths) != len(at):
+            raise ArgumentError(
+                f"{function}: arguments 'blocklengths' and 'displacements' must have the same length, got "
+                f"{len(lengths)} and {len(at)}."
+            )
+        _check_counts(lengths, function, "blocklengths")
+        return lengths, at
+
+    def _blocks(self, starts: np.ndarray, length: int) -> np.ndarray:
+        items = np.arange(length, dtype=np.int64) * (self._ub - self._lb)
+        return (starts[:, None] + items[None, :]).ravel()
+
+    def _many_blocks(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        first = np.cumsum(lengths) - lengths
+        items = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(first, lengths)
+        return np.repeat(starts, lengths) + items * (self._ub - self._lb)
+
+    # --- packing
+
+    def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: Any) -> int:
+        """Pack items of the type into a buffer, from the byte `position` on; return the byte behind them."""
+        from cunumpy.mpi._serial import buffers
+
+        return buffers.pack(self, inbuf, outbuf, position)
+
+    def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: Any) -> int:
+        """Take items of the type out of a buffer that they were packed into; return the byte behind them."""
+        from cunumpy.mpi._serial import buffers
+
+        return buffers.unpack(self, inbuf, position, outbuf)
+
+    def Pack_size(self, count: int, comm: Any) -> int:
+        """Return how many bytes items take when they are packed."""
+        return self._count("Pack_size", "count", count) * self._size
+
+    @classmethod
+    def Match_size(cls, typeclass: int, size: int) -> Datatype:
+        """Return the predefined type of a class and a size in bytes."""
+        kinds = {INTEGERS[f"TYPECLASS_{name}"]: kind for name, kind in _TYPECLASSES.items()}
+        try:
+            return by_code(f"{kinds[typeclass]}{size}", "Datatype.Match_size")
+        except (KeyError, ArgumentError):
+            raise error("ARG", f"Datatype.Match_size: no type of class {typeclass} has {size} bytes.") from None
+
+
+_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "DUP": (),
+    "CONTIGUOUS": ("count",),
+    "VECTOR": ("count", "blocklength", "stride"),
+    "HVECTOR": ("count", "blocklength", "stride"),
+    "INDEXED": ("blocklengths", "displacements"),
+    "HINDEXED": ("blocklengths", "displacements"),
+    "INDEXED_BLOCK": ("blocklength", "displacements"),
+    "HINDEXED_BLOCK": ("blocklength", "displacements"),
+    "SUBARRAY": ("sizes", "subsizes", "starts", "order"),
+    "DARRAY": ("size", "rank", "gsizes", "distribs", "dargs", "psizes", "order"),
+    "RESIZED": ("lb", "extent"),
+}
+_DISTRIBUTIONS = ("DISTRIBUTE_NONE", "DISTRIBUTE_BLOCK", "DISTRIBUTE_CYCLIC")
+_TYPECLASSES = {"INTEGER": "i", "REAL": "f", "COMPLEX": "c", "LOGICAL": "b"}
+INTEGERS.update({f"TYPECLASS_{name}": number for number, name in enumerate(_TYPECLASSES, start=1)})
+
+
+def _integers(values: Any, function: str, argument: str) -> np.ndarray:
+    try:
+        numbers = [operator.index(value) for value in values]
+    except TypeError:
+        raise ArgumentTypeError(f"{function}: argument {argument!r} must hold integers, got {values!r}.") from None
+    return np.array(numbers, np.int64).reshape(-1)
+
+
+def _check_counts(lengths: np.ndarray, function: str, argument: str) -> None:
+    if (lengths < 0).any():
+        raise error("ARG", f"{function}: argument {argument!r} holds {int(lengths.min())}; it can't be negative.")
+
+
+def _checked_order(order: Any, function: str) -> int:
+    number = own(integer(order, function, "order"), "ORDER_C", "ORDER_F")
+    if number not in (_ORDER["C"], _ORDER["F"]):
+        raise error("ARG", f"{function}: argument 'order' must be MPI.ORDER_C or MPI.ORDER_F, got {order!r}.")
+    return number
+
+
+def _strides(sizes: list[int], order: int, extent: int) -> list[int]:
+    strides = [extent] * len(sizes)
+    for axis in range(len(sizes) - 2, -1, -1) if order == _ORDER["C"] else range(1, len(sizes)):
+        neighbour = axis + 1 if order == _ORDER["C"] else axis - 1
+        strides[axis] = strides[neighbour] * sizes[neighbour]
+    return strides
+
+
+def _outer(indices: list[np.ndarray], strides: list[int], order: int) -> np.ndarray:
+    """Return the first bytes of the items of a block, in the order in which they are in memory."""
+    starts = np.zeros(1, np.int64)
+    pairs = list(zip(indices, strides, strict=True))
+    for index, stride in pairs if order == _ORDER["C"] else reversed(pairs):
+        starts = (starts[:, None] + (np.asarray(index, np.int64) * stride)[None, :]).ravel()
+    return starts
+
+
+def _distributed(n: int, kind: int, block: int, ranks: int, coordinate: int, function: str) -> np.ndarray:
+    """Return the indices along one axis that belong to a rank."""
+    default = INTEGERS["DISTRIBUTE_DFLT_DARG"]
+    if kind == INTEGERS["DISTRIBUTE_NONE"]:
+        if ranks != 1:
+            raise error("ARG", f"{function}: an axis with DISTRIBUTE_NONE must have 1 in 'psizes', got {ranks}.")
+        return np.arange(n)
+    if kind == INTEGERS["DISTRIBUTE_BLOCK"]:
+        size = -(-n // ranks) if block == default else block
+        if size < 1 or size * ranks < n:
+            raise error("ARG", f"{function}: {ranks} blocks of {block} do not hold {n} items.")
+        return np.arange(coordinate * size, min((coordinate + 1) * size, n))
+    size = 1 if block == default else block
+    if kind != INTEGERS["DISTRIBUTE_CYCLIC"] or size < 1:
+        raise error("ARG", f"{function}: 'distribs' holds {kind} with {block} in 'dargs'.")
+    index = np.arange(n)
+    return index[(index // size) % ranks == coordinate]
+
+
+def _merged(offsets: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Join runs that follow each other in memory, and drop empty ones."""
+    if len(offsets) and not lengths.all():
+        offsets, lengths = offsets[lengths > 0], lengths[lengths > 0]
+    if len(offsets) < 2:
+        return offsets.astype(np.int64), lengths.astype(np.int64)
+    begins = np.concatenate([[True], offsets[1:] != offsets[:-1] + lengths[:-1]])
+    first = np.flatnonzero(begins)
+    return offsets[first].astype(np.int64), np.add.reduceat(lengths, first).astype(np.int64)
+
+
+def _repeated(signature: Signature, count: int) -> Signature:
+    if not count or not signature:
+        return ()
+    if len(signature) == 1:
+        return ((signature[0][0], signature[0][1] * count),)
+    return tuple(_joined(itertools.chain.from_iterable(itertools.repeat(signature, count))))
+
+
+def _joined(runs: Any) -> list[tuple[Element, int]]:
+    joined: list[tuple[Element, int]] = []
+    for element, count in runs:
+        if joined and joined[-1][0] == element:
+            joined[-1] = (element, joined[-1][1] + count)
+        else:
+            joined.append((element, count))
+    return joined
+
+
+def signatures_agree(sent: Signature, count: int, expected: Signature, size: int) -> bool:
+    """Tell whether `count` items that were sent may arrive as items of another signature, up to `size` bytes."""
+    if sent == expected or not sent or not expected:
+        return True
+    if any(element[0] == "*" for element, _ in (*sent, *expected)):
+        return True
+    if len(sent) == len(expected) == 1:
+        return sent[0][0] == expected[0][0]
+    total = sum(element[1] * number for element, number in sent) * count
+    capacity = sum(element[1] * number for element, number in expected)
+    first = _cut(_repeated(sent, count), total)
+    second = _cut(_repeated(expected, -(-total // capacity)), total)
+    return first == second
+
+
+def _cut(signature: Signature, size: int) -> Signature:
+    """Return the beginning of a signature that has a number of bytes."""
+    left, cut = size, []
+    for element, count in signature:
+        fitting = min(count, left // element[1])
+        if fitting:
+            cut.append((element, fitting))
+        left -= fitting * element[1]
+        if fitting < count:
+            break
+    return tuple(cut)
+
+
+# --- predefined types -------------------------------------------------------------------------------------------------
+
+DATATYPE_NULL = Datatype.__new__(Datatype)
+for _slot in Datatype.__slots__[:-1]:
+    setattr(DATATYPE_NULL, _slot, None)
+
+PREDEFINED: dict[str, Datatype] = {}
+
+
+def _predefine(name: str, code: str, kind: str | None = None, size: int | None = None) -> None:
+    """Make a type of one element; `code` is NumPy's character, or ``""``."""
+    dtype = np.dtype(code) if code else None
+    size = size if size is not None else dtype.itemsize if dtype is not None else 1
+    align = dtype.alignment if dtype is not None else size
+    element: Element = (kind or "i", size)
+    number = 1
+    if kind is None and dtype is not None and dtype.kind in "fc":
+        number = 2 if dtype.kind == "c" else 1
+        element = ("f", size // number)
+    PREDEFINED[name] = Datatype._make(
+        np.zeros(1, np.int64),
+        np.array([size], np.int64),
+        ((element, number),),
+        0,
+        size,
+        how=("NAMED", (name,)),
+        align=align,
+        name=f"MPI_{name}",
+        code=code,
+    )
+
+
+for _name, _code in {
+    "BYTE": "B",
+    "PACKED": "B",
+    "CHAR": "S1",
+    "SIGNED_CHAR": "b",
+    "UNSIGNED_CHAR": "B",
+    "SHORT": "h",
+    "UNSIGNED_SHORT": "H",
+    "INT": "i",
+    "UNSIGNED": "I",
+    "LONG": "l",
+    "UNSIGNED_LONG": "L",
+    "LONG_LONG": "q",
+    "UNSIGNED_LONG_LONG": "Q",
+    "FLOAT": "f",
+    "DOUBLE": "d",
+    "LONG_DOUBLE": "g",
+    "C_BOOL": "?",
+    "INT8_T": "i1",
+    "INT16_T": "i2",
+    "INT32_T": "i4",
+    "INT64_T": "i8",
+    "UINT8_T": "u1",
+    "UINT16_T": "u2",
+    "UINT32_T": "u4",
+    "UINT64_T": "u8",
+    "C_FLOAT_COMPLEX": "F",
+    "C_DOUBLE_COMPLEX": "D",
+    "C_LONG_DOUBLE_COMPLEX": "G",
+    "FLOAT16_T": "e",
+    "AINT": "p",
+    "OFFSET": "i8",
+    "COUNT": "i8",
+    "INTEGER": "i4",
+    "LOGICAL": "i4",
+    "REAL": "f4",
+    "DOUBLE_PRECISION": "f8",
+    "COMPLEX": "c8",
+    "DOUBLE_COMPLEX": "c16",
+    "CHARACTER": "S1",
+    "INTEGER1": "i1",
+    "INTEGER2": "i2",
+    "INTEGER4": "i4",
+    "INTEGER8": "i8",
+    "REAL4": "f4",
+    "REAL8": "f8",
+    "COMPLEX8": "c8",
+    "COMPLEX16": "c16",
+}.items():
+    _predefine(_name, _code, kind="*" if _name in ("BYTE", "PACKED") else None)
+_predefine("WCHAR", "", "i", struct.calcsize("i"))
+
+ALIASES = {
+    "BOOL": "C_BOOL",
+    "CXX_BOOL": "C_BOOL",
+    "C_COMPLEX": "C_FLOAT_COMPLEX",
+    "CXX_FLOAT_COMPLEX": "C_FLOAT_COMPLEX",
+    "CXX_DOUBLE_COMPLEX": "C_DOUBLE_COMPLEX",
+    "CXX_LONG_DOUBLE_COMPLEX": "C_LONG_DOUBLE_COMPLEX",
+    "UNSIGNED_INT": "UNSIGNED",
+    "SIGNED_SHORT": "SHORT",
+    "SIGNED_INT": "INT",
+    "SIGNED_LONG": "LONG",
+    "SIGNED_LONG_LONG": "LONG_LONG",
+    "SINT8_T": "INT8_T",
+    "SINT16_T": "INT16_T",
+    "SINT32_T": "INT32_T",
+    "SINT64_T": "INT64_T",
+    "C_INT": "INT",
+    "C_LONG": "LONG",
+    "C_FLOAT": "FLOAT",
+    "C_DOUBLE": "DOUBLE",
+    "F_BOOL": "LOGICAL",
+    "F_INT": "INTEGER",
+    "F_FLOAT": "REAL",
+    "F_DOUBLE": "DOUBLE_PRECISION",
+    "F_COMPLEX": "COMPLEX",
+    "F_FLOAT_COMPLEX": "COMPLEX",
+    "F_DOUBLE_COMPLEX": "DOUBLE_COMPLEX",
+    "FLOAT32_T": "FLOAT",
+    "FLOAT64_T": "DOUBLE",
+}
+
+# Pairs of a value and an index, as a C struct has them.
+PAIRS: dict[str, np.dtype[Any]] = {
+    "SHORT_INT": np.dtype([("value", "h"), ("index", "i")], align=True),
+    "INT_INT": np.dtype([("value", "i"), ("index", "i")], align=True),
+    "LONG_INT": np.dtype([("value", "l"), ("index", "i")], align=True),
+    "FLOAT_INT": np.dtype([("value", "f"), ("index", "i")], align=True),
+    "DOUBLE_INT": np.dtype([("value", "d"), ("index", "i")], align=True),
+    "LONG_DOUBLE_INT": np.dtype([("value", "g"), ("index", "i")], align=True),
+}
+for _name, _pair in PAIRS.items():
+    _value, _index = _pair.fields["value"], _pair.fields["index"]  # type: ignore[index]
+    _kind = "f" if _value[0].kind == "f" else "i"
+    PREDEFINED[_name] = Datatype._make(
+        np.array([_value[1], _index[1]], np.int64),
+        np.array([_value[0].itemsize, _index[0].itemsize], np.int64),
+        tuple(_joined([((_kind, _value[0].itemsize), 1), (("i", _index[0].itemsize), 1)])),
+        0,
+        _pair.itemsize,
+        how=("NAMED", (_name,)),
+        align=_pair.alignment,
+        name=f"MPI_{_name}" if _name != "INT_INT" else "MPI_2INT",
+    )
+ALIASES["TWOINT"] = "INT_INT"
+BOOL = PREDEFINED["C_BOOL"]
+
+_BY_CODE: dict[str, str] = {
+    "?": "C_BOOL",
+    "b1": "C_BOOL",
+    "c": "CHAR",
+    "S": "CHAR",
+    "S1": "CHAR",
+    "s": "CHAR",
+    "b": "SIGNED_CHAR",
+    "h": "SHORT",
+    "i": "INT",
+    "l": "LONG",
+    "q": "LONG_LONG",
+    "p": "AINT",
+    "n": "AINT",
+    "B": "UNSIGNED_CHAR",
+    "H": "UNSIGNED_SHORT",
+    "I": "UNSIGNED",
+    "L": "UNSIGNED_LONG",
+    "Q": "UNSIGNED_LONG_LONG",
+    "e": "FLOAT16_T",
+    "f": "FLOAT",
+    "d": "DOUBLE",
+    "g": "LONG_DOUBLE",
+    "F": "C_FLOAT_COMPLEX",
+    "D": "C_DOUBLE_COMPLEX",
+    "G": "C_LONG_DOUBLE_COMPLEX",
+    "Zf": "C_FLOAT_COMPLEX",
+    "Zd": "C_DOUBLE_COMPLEX",
+    "Zg": "C_LONG_DOUBLE_COMPLEX",
+    "i1": "INT8_T",
+    "i2": "INT16_T",
+    "i4": "INT32_T",
+    "i8": "INT64_T",
+    "u1": "UINT8_T",
+    "u2": "UINT16_T",
+    "u4": "UINT32_T",
+    "u8": "UINT64_T",
+    "f2": "FLOAT16_T",
+    "f4": "FLOAT",
+    "f8": "DOUBLE",
+    "f16": "LONG_DOUBLE",
+    "c8": "C_FLOAT_COMPLEX",
+    "c16": "C_DOUBLE_COMPLEX",
+    "c32": "C_LONG_DOUBLE_COMPLEX",
+    "w": "WCHAR",
+    "u": "WCHAR",
+    "U1": "WCHAR",
+}
+TYPEDICT: dict[str, Datatype] = {code: PREDEFINED[name] for code, name in _BY_CODE.items()}
+
+
+def by_code(code: str, function: str) -> Datatype:
+    """Return the datatype of a character or name."""
+    found = TYPEDICT.get(code[1:] if code[:1] in "@=<" else code)
+    if found is None:
+        raise TypeCodeError(f"{function}: {code!r} stands for no MPI datatype; expected a code such as 'd' or 'f8'.")
+    return found
+
+
+def of_dtype(dtype: np.dtype[Any], function: str) -> Datatype:
+    """Return the datatype of a NumPy dtype."""
+    if dtype.isnative and dtype.kind in "biufc":
+        found = TYPEDICT.get(dtype.char)
+        if found is not None:
+            return found
+    if dtype.kind in "SV" and dtype.itemsize == 1:
+        return PREDEFINED["CHAR" if dtype.kind == "S" else "BYTE"]
+    reason = "" if dtype.isnative else " in another byte order"
+    raise TypeCodeError(
+        f"{function}: no MPI datatype is for the dtype {dtype}{reason}; give one, as in [array, MPI.BYTE], or convert "
+        "the array."
+    )
+
+
+def dtype_of(datatype: Datatype) -> np.dtype[Any] | None:
+    """Return NumPy's dtype of a predefined type, None where it has none."""
+    name = datatype._how[1][0] if datatype and datatype._predefined else None
+    if name in PAIRS:
+        return PAIRS[name]
+    return np.dtype(datatype._code) if name is not None and datatype._code else None
+
+
+def as_datatype(value: Any, function: str) -> Datatype:
+    """Return a datatype that was given as one of ours, as one of mpi4py's, or by its code."""
+    if isinstance(value, Datatype):
+        return value
+    if isinstance(value, str):
+        return by_code(value, function)
+    real = real_mpi()
+    if real is not None and isinstance(value, real.Datatype):
+        return _from_real(value, real, function)
+    raise ArgumentTypeError(f"{function}: expected a datatype, such as MPI.DOUBLE, got {value!r}.")
+
+
+def _from_real(value: Any, real: Any, function: str) -> Datatype:
+    """Build a datatype of mpi4py again."""
+    if value == real.DATATYPE_NULL:
+        return DATATYPE_NULL
+    base, combiner, arguments = value.decode()
+    if combiner in ("NAMED", "F90_INTEGER", "F90_REAL", "F90_COMPLEX"):
+        for name in (*PREDEFINED, *ALIASES):
+            if value == getattr(real, name, None):
+                return PREDEFINED[ALIASES.get(name, name)]
+        raise error("TYPE", f"{function}: mpi4py's {value.Get_name()} has no counterpart in the stand-in.")
+    if combiner == "STRUCT":
+        types = [_from_real(each, real, function) for each in arguments["datatypes"]]
+        made = Datatype.Create_struct(arguments["blocklengths"], arguments["displacements"], types)
+    elif combiner == "DUP":
+        made = _from_real(base, real, function).Dup()
+    else:
+        made = getattr(_from_real(base, real, function), f"Create_{combiner.lower()}")(**arguments)
+    return made.Commit()
+
+
+def _named(name: str) -> Datatype:
+    return DATATYPE_NULL if name == "DATATYPE_NULL" else PREDEFINED["INT_INT" if name == "2INT" else name]
+
+
+def _again(combiner: str, arguments: tuple[Any, ...], committed: bool) -> Datatype:
+    """Make a derived type with the arguments of another one, in another process."""
+    if combiner == "STRUCT":
+        made = Datatype.Create_struct(*arguments)
+    else:
+        base, *rest = arguments
+        made = base.Dup() if combiner == "DUP" else getattr(base, f"Create_{combiner.lower()}")(*rest)
+    return made.Commit() if committed else made

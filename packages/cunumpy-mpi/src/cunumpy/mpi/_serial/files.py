@@ -1,0 +1,559 @@
+"""Files that all processes of a communicator open together, here one."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy.mpi._serial import buffers
+from cunumpy.mpi._serial.constants import INTEGERS, integer, own
+from cunumpy.mpi._serial.datatypes import PREDEFINED, Datatype, as_datatype
+from cunumpy.mpi._serial.exceptions import error, file_error, no_pickle
+from cunumpy.mpi._serial.groups import Errors, Group, Info
+from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus, fill
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from cunumpy.mpi._serial.buffers import Buffer
+    from cunumpy.mpi._serial.communicators import SerialComm
+
+_MODE = {name: INTEGERS[f"MODE_{name}"] for name in "CREATE RDONLY WRONLY RDWR DELETE_ON_CLOSE EXCL APPEND SEQUENTIAL".split()}
+_ERRORS = {
+    errno.ENOENT: "NO_SUCH_FILE",
+    errno.EEXIST: "FILE_EXISTS",
+    errno.EACCES: "ACCESS",
+    errno.EPERM: "ACCESS",
+    errno.EROFS: "READ_ONLY",
+    errno.ENOSPC: "NO_SPACE",
+    errno.EDQUOT: "QUOTA",
+    errno.ENAMETOOLONG: "BAD_FILE",
+    errno.ENOTDIR: "NO_SUCH_FILE",
+    errno.EISDIR: "BAD_FILE",
+}
+_BYTE = PREDEFINED["BYTE"]
+_SPAN = 2**24  # bytes of a file that are read at once where its view has many gaps
+
+
+class SerialFile(Errors):
+    """A file, in the place of ``MPI.File``.
+
+    A view says which bytes of the file are seen: items of the type `filetype`, one after the other from the byte `disp`
+    on. Offsets count items of the type `etype` that are seen.
+    """
+
+    def __init__(self, file: SerialFile | None = None) -> None:
+        self._fd: int | None = None
+        if file is not None:
+            self.__dict__.update(file.__dict__)
+
+    _path: str
+    _amode: int
+    _disp: int
+    _etype: Datatype
+    _filetype: Datatype
+    _position: int
+    _shared: int
+
+    @classmethod
+    def Open(cls, comm: SerialComm, filename: Any, amode: int = _MODE["RDONLY"], info: Info | None = None) -> SerialFile:
+        """Open a file, in a mode such as ``MPI.MODE_CREATE | MPI.MODE_RDWR``."""
+        function = "File.Open"
+        comm._check(function)
+        mode = integer(amode, function, "amode")
+        flags = _flags(mode, function)
+        path = os.fspath(filename)
+        try:
+            fd = os.open(path, flags, 0o666)
+        except OSError as caught:
+            raise _of_system(caught, function, path) from None
+        made = cls()
+        made._fd, made._path, made._amode = fd, path, mode
+        made._disp, made._etype, made._filetype, made._datarep = 0, _BYTE, _BYTE, "native"
+        made._info = {} if info is None else dict(info.items())
+        made._atomic, made._split = False, ""
+        made._position = made._shared = os.fstat(fd).st_size if mode & _MODE["APPEND"] else 0
+        return made
+
+    @classmethod
+    def Delete(cls, filename: Any, info: Info | None = None) -> None:
+        """Delete a file."""
+        try:
+            os.unlink(filename)
+        except OSError as caught:
+            raise _of_system(caught, "File.Delete", os.fspath(filename)) from None
+
+    def Close(self) -> None:
+        """Close the file."""
+        fd = self._open("File.Close")
+        os.close(fd)
+        self._fd = None
+        if self._amode & _MODE["DELETE_ON_CLOSE"]:
+            os.unlink(self._path)
+
+    def _open(self, function: str) -> int:
+        if self._fd is None:
+            raise error("FILE", f"{function}: the file is null; was it closed?")
+        return self._fd
+
+    def __bool__(self) -> bool:
+        return self._fd is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SerialFile):
+            return NotImplemented
+        return self is other or (not self and not other)
+
+    __hash__ = None  # type: ignore[assignment]
+    __reduce__ = no_pickle
+
+    def __repr__(self) -> str:
+        return f"SerialMPI.File({self._path!r})" if self else "SerialMPI.FILE_NULL"
+
+    def __enter__(self) -> SerialFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self:
+            self.Close()
+
+    # --- queries and settings
+
+    def Get_amode(self) -> int:
+        """Return the mode."""
+        self._open("File.Get_amode")
+        return self._amode
+
+    def Get_group(self) -> Group:
+        """Return the group of the processes."""
+        self._open("File.Get_group")
+        return Group._make(1)
+
+    def Get_info(self) -> Info:
+        """Return the hints."""
+        self._open("File.Get_info")
+        return Info._make(dict(self._info))
+
+    def Set_info(self, info: Info) -> None:
+        """Set hints."""
+        self._open("File.Set_info")
+        self._info |= dict(info.items())
+
+    def Get_size(self) -> int:
+        """Return the size of the file in bytes."""
+        return os.fstat(self._open("File.Get_size")).st_size
+
+    def Set_size(self, size: int) -> None:
+        """Set the size of the file in bytes."""
+        fd = self._writable("File.Set_size")
+        number = integer(size, "File.Set_size", "size")
+        if number < 0:
+            raise error("ARG", f"File.Set_size: argument 'size' is {number}; it can't be negative.")
+        os.ftruncate(fd, number)
+
+    def Preallocate(self, size: int) -> None:
+        """Make the file at least as large as a number of bytes."""
+        if integer(size, "File.Preallocate", "size") > self.Get_size():
+            self.Set_size(size)
+
+    def Sync(self) -> None:
+        """Write what the system keeps in memory to the disk."""
+        os.fsync(self._writable("File.Sync"))
+
+    def Get_atomicity(self) -> bool:
+        """Tell whether accesses are atomic."""
+        self._open("File.Get_atomicity")
+        return self._atomic
+
+    def Set_atomicity(self, flag: bool) -> None:
+        """Set whether accesses are atomic; with one process they are."""
+        self._open("File.Set_atomicity")
+        self._atomic = bool(flag)
+
+    def Get_type_extent(self, datatype: Datatype) -> int:
+        """Return the extent of a type in the file."""
+        self._open("File.Get_type_extent")
+        return int(as_datatype(datatype, "File.Get_type_extent").extent)
+
+    amode = property(Get_amode)
+    group = property(Get_group)
+    info = property(Get_info, Set_info)
+    size = property(Get_size, Set_size)
+    atomicity = property(Get_atomicity, Set_atomicity)
+
+    # --- the view
+
+    def Set_view(
+        self,
+        disp: int = 0,
+        etype: Datatype | str = _BYTE,
+        filetype: Datatype | str | None = None,
+        datarep: str = "native",
+        info: Info | None = None,
+    ) -> None:
+        """Say which bytes of the file are seen, and count offsets from the first of them."""
+        function = "File.Set_view"
+        self._open(function)
+        begin = integer(disp, function, "disp")
+        unit = as_datatype(etype, function)
+        kind = unit if filetype is None else as_datatype(filetype, function)
+        for each, argument in ((unit, "etype"), (kind, "filetype")):
+            if not each or not each._committed:
+                raise error("TYPE", f"{function}: argument {argument!r} is null or not committed.")
+        if not unit._size or kind._size % unit._size:
+            raise error("ARG", f"{function}: argument 'filetype' ({kind!r}) does not consist of whole items of {unit!r}.")
+        if (np.diff(kind._offsets) < 0).any() or (len(kind._offsets) and kind._offsets[0] < 0):
+            raise error("ARG", f"{function}: argument 'filetype' ({kind!r}) must go through the file forwards.")
+        if datarep != "native" and (datarep != "internal"):
+            raise error(
+                "UNSUPPORTED_DATAREP", f"{function}: argument 'datarep' is {datarep!r}; supported are native and internal."
+            )
+        if begin == own(INTEGERS["DISPLACEMENT_CURRENT"], "DISPLACEMENT_CURRENT") and self._amode & _MODE["SEQUENTIAL"]:
+            begin = self._at(self._shared * self._etype._size)
+        if begin < 0:
+            raise error("ARG", f"{function}: argument 'disp' is {begin}; it can't be negative.")
+        self._disp, self._etype, self._filetype, self._datarep = begin, unit, kind, datarep
+        self._position = self._shared = 0
+
+    def Get_view(self) -> tuple[int, Datatype, Datatype, str]:
+        """Return `disp`, `etype`, `filetype` and `datarep` of the view."""
+        self._open("File.Get_view")
+        return self._disp, self._etype, self._filetype, self._datarep
+
+    def Get_byte_offset(self, offset: int) -> int:
+        """Return the byte of the file of an offset in the view."""
+        self._open("File.Get_byte_offset")
+        return self._at(self._offset(offset, "File.Get_byte_offset") * self._etype._size)
+
+    def _at(self, byte: int) -> int:
+        """Return the place in the file of a byte of those that are seen."""
+        kind = self._filetype
+        item, rest = divmod(byte, kind._size)
+        ends = np.cumsum(kind._lengths)
+        run = int(np.searchsorted(ends, rest, side="right"))
+        return self._disp + item * (kind._ub - kind._lb) + int(kind._offsets[run] + rest - (ends[run] - kind._lengths[run]))
+
+    def _runs(self, byte: int, size: int) -> list[tuple[int, int]]:
+        """Return places and lengths in the file of bytes that are seen, from the `byte`-th on."""
+        kind = self._filetype
+        if not size:
+            return []
+        if kind._dense:
+            return [(self._disp + int(kind._offsets[0]) + byte, size)]
+        first, last = byte // kind._size, (byte + size - 1) // kind._size
+        items = np.arange(first, last + 1, dtype=np.int64)
+        places = (self._disp + items[:, None] * (kind._ub - kind._lb) + kind._offsets[None, :]).ravel()
+        lengths = np.tile(kind._lengths, len(items))
+        seen = first * kind._size + np.cumsum(lengths) - lengths
+        ahead = np.maximum(byte - seen, 0)
+        places, lengths, seen = places + ahead, lengths - ahead, seen + ahead
+        lengths = np.minimum(lengths, byte + size - seen)
+        keep = lengths > 0
+        return list(zip(places[keep].tolist(), lengths[keep].tolist(), strict=True))
+
+    # --- positions
+
+    def _offset(self, offset: Any, function: str) -> int:
+        number = integer(offset, function, "offset")
+        if number < 0:
+            raise error("ARG", f"{function}: argument 'offset' is {number}; it can't be negative.")
+        return number
+
+    def Seek(self, offset: int, whence: int = INTEGERS["SEEK_SET"]) -> None:
+        """Move the position, by offsets in the view."""
+        self._position = self._sought("File.Seek", offset, whence, self._position)
+
+    def Seek_shared(self, offset: int, whence: int = INTEGERS["SEEK_SET"]) -> None:
+        """Move the position that all processes share."""
+        self._shared = self._sought("File.Seek_shared", offset, whence, self._shared)
+
+    def _sought(self, function: str, offset: int, whence: int, position: int) -> int:
+        self._not_sequential(function, shared="shared" in function)
+        number = integer(offset, function, "offset")
+        kind = own(integer(whence, function, "whence"), "SEEK_SET", "SEEK_CUR", "SEEK_END")
+        if kind == INTEGERS["SEEK_END"]:
+            number += self._end()
+        elif kind == INTEGERS["SEEK_CUR"]:
+            number += position
+        elif kind != INTEGERS["SEEK_SET"]:
+            raise error("ARG", f"{function}: argument 'whence' is {whence}, which is no MPI.SEEK_...")
+        if number < 0:
+            raise error("ARG", f"{function}: the position would be {number}, before the beginning of the view.")
+        return number
+
+    def _end(self) -> int:
+        """Return the offset behind the last item of the view that the file has."""
+        size, kind = self.Get_size(), self._filetype
+        item, rest = divmod(max(size - self._disp, 0), kind._ub - kind._lb)
+        seen = item * kind._size + int(np.clip(rest - kind._offsets, 0, kind._lengths).sum())
+        return -(-seen // self._etype._size)
+
+    def Get_position(self) -> int:
+        """Return the position, as an offset in the view."""
+        self._not_sequential("File.Get_position")
+        return self._position
+
+    def Get_position_shared(self) -> int:
+        """Return the position that all processes share."""
+        self._open("File.Get_position_shared")
+        return self._shared
+
+    def _not_sequential(self, function: str, *, shared: bool = False) -> int:
+        fd = self._open(function)
+        if self._amode & _MODE["SEQUENTIAL"] and not shared:
+            raise error("UNSUPPORTED_OPERATION", f"{function}: the file was opened with MODE_SEQUENTIAL.")
+        return fd
+
+    # --- reading and writing
+
+    def _writable(self, function: str) -> int:
+        fd = self._open(function)
+        if self._amode & _MODE["RDONLY"]:
+            raise file_error("READ_ONLY", f"{function}: {self._path!r} was opened with MODE_RDONLY.")
+        return fd
+
+    def _read(self, function: str, buf: Any, at: int) -> SerialStatus:
+        fd = self._open(function)
+        if self._amode & _MODE["WRONLY"]:
+            raise file_error("ACCESS", f"{function}: {self._path!r} was opened with MODE_WRONLY.")
+        target = buffers.simple(buf, function, "buf", write=True)
+        self._whole(target, function)
+        content = np.empty(target.nbytes, np.uint8)
+        found = _read_runs(fd, self._runs(at * self._etype._size, target.nbytes), content)
+        target.store(content[:found], function)
+        return self._status(found)
+
+    def _write(self, function: str, buf: Any, at: int) -> SerialStatus:
+        fd = self._writable(function)
+        source = buffers.simple(buf, function, "buf", write=False)
+        self._whole(source, function)
+        content = source.load()
+        if not isinstance(content, np.ndarray):
+            from cunumpy import _conversion
+
+            content = _conversion.copy_to_host(content, function)
+        try:
+            _write_runs(fd, self._runs(at * self._etype._size, source.nbytes), content)
+        except OSError as caught:
+            raise _of_system(caught, function, self._path) from None
+        return self._status(source.nbytes)
+
+    def _whole(self, buffer: Buffer, function: str) -> None:
+        if buffer.nbytes % self._etype._size:
+            raise error(
+                "IO",
+                f"{function}: argument 'buf' has {buffer.nbytes} bytes, which are no whole items of the view's etype "
+                f"{self._etype!r}.",
+            )
+
+    def _status(self, nbytes: int) -> SerialStatus:
+        status = SerialStatus()
+        status.count = nbytes
+        return status
+
+    def _moved(self, function: str, access: Any, buf: Any, pointer: str, status: Any) -> None:
+        found = access(function, buf, getattr(self, pointer))
+        setattr(self, pointer, getattr(self, pointer) + found.count // self._etype._size)
+        fill(status, found, function)
+
+    def Read(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """Read from the position on."""
+        self._not_sequential("File.Read")
+        self._moved("File.Read", self._read, buf, "_position", status)
+
+    def Write(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """Write from the position on."""
+        self._not_sequential("File.Write")
+        self._moved("File.Write", self._write, buf, "_position", status)
+
+    def Read_at(self, offset: int, buf: Any, status: SerialStatus | None = None) -> None:
+        """Read at an offset."""
+        self._not_sequential("File.Read_at")
+        fill(status, self._read("File.Read_at", buf, self._offset(offset, "File.Read_at")), "File.Read_at")
+
+    def Write_at(self, offset: int, buf: Any, status: SerialStatus | None = None) -> None:
+        """Write at an offset."""
+        self._not_sequential("File.Write_at")
+        fill(status, self._write("File.Write_at", buf, self._offset(offset, "File.Write_at")), "File.Write_at")
+
+    def Read_shared(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """Read from the position on that all processes share."""
+        self._moved("File.Read_shared", self._read, buf, "_shared", status)
+
+    def Write_shared(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """Write from the position on that all processes share."""
+        self._moved("File.Write_shared", self._write, buf, "_shared", status)
+
+    # With one process, what all do together is what one does.
+    Read_all, Write_all = Read, Write
+    Read_at_all, Write_at_all = Read_at, Write_at
+    Read_ordered, Write_ordered = Read_shared, Write_shared
+
+    def _later(self, name: str, *arguments: Any) -> SerialRequest:
+        request, status = SerialRequest(), SerialStatus()
+        getattr(self, name)(*arguments, status)
+        request._status = status
+        return request
+
+    def Iread(self, buf: Any) -> SerialRequest:
+        """Read from the position on, without waiting."""
+        return self._later("Read", buf)
+
+    def Iwrite(self, buf: Any) -> SerialRequest:
+        """Write from the position on, without waiting."""
+        return self._later("Write", buf)
+
+    def Iread_at(self, offset: int, buf: Any) -> SerialRequest:
+        """Read at an offset, without waiting."""
+        return self._later("Read_at", offset, buf)
+
+    def Iwrite_at(self, offset: int, buf: Any) -> SerialRequest:
+        """Write at an offset, without waiting."""
+        return self._later("Write_at", offset, buf)
+
+    def Iread_shared(self, buf: Any) -> SerialRequest:
+        """Read from the position on that all processes share, without waiting."""
+        return self._later("Read_shared", buf)
+
+    def Iwrite_shared(self, buf: Any) -> SerialRequest:
+        """Write from the position on that all processes share, without waiting."""
+        return self._later("Write_shared", buf)
+
+    Iread_all, Iwrite_all = Iread, Iwrite
+    Iread_at_all, Iwrite_at_all = Iread_at, Iwrite_at
+
+    def _begin(self, name: str, *arguments: Any) -> None:
+        if self._split:
+            raise error("OTHER", f"File.{name}_begin: File.{self._split}_end has to come first.")
+        self._split_status = self._later(name, *arguments)._status
+        self._split = name
+
+    def _end_split(self, name: str, status: Any) -> None:
+        if self._split != name:
+            raise error("OTHER", f"File.{name}_end: there was no File.{name}_begin.")
+        self._split = ""
+        fill(status, self._split_status, f"File.{name}_end")
+
+    def Read_all_begin(self, buf: Any) -> None:
+        """Begin a `Read_all`."""
+        self._begin("Read_all", buf)
+
+    def Read_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """End a `Read_all`."""
+        self._end_split("Read_all", status)
+
+    def Write_all_begin(self, buf: Any) -> None:
+        """Begin a `Write_all`."""
+        self._begin("Write_all", buf)
+
+    def Write_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """End a `Write_all`."""
+        self._end_split("Write_all", status)
+
+    def Read_at_all_begin(self, offset: int, buf: Any) -> None:
+        """Begin a `Read_at_all`."""
+        self._begin("Read_at_all", offset, buf)
+
+    def Read_at_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """End a `Read_at_all`."""
+        self._end_split("Read_at_all", status)
+
+    def Write_at_all_begin(self, offset: int, buf: Any) -> None:
+        """Begin a `Write_at_all`."""
+        self._begin("Write_at_all", offset, buf)
+
+    def Write_at_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """End a `Write_at_all`."""
+        self._end_split("Write_at_all", status)
+
+
+def _flags(mode: int, function: str) -> int:
+    """Return the flags of the operating system for a mode."""
+    access = [name for name in ("RDONLY", "WRONLY", "RDWR") if mode & _MODE[name]]
+    if len(access) != 1:
+        raise error("AMODE", f"{function}: argument 'amode' is {mode}; it needs one of MODE_RDONLY, MODE_WRONLY, MODE_RDWR.")
+    if access == ["RDONLY"] and mode & (_MODE["CREATE"] | _MODE["EXCL"]):
+        raise error("AMODE", f"{function}: argument 'amode' has MODE_RDONLY with MODE_CREATE or MODE_EXCL.")
+    if access == ["RDWR"] and mode & _MODE["SEQUENTIAL"]:
+        raise error("AMODE", f"{function}: argument 'amode' has MODE_RDWR with MODE_SEQUENTIAL.")
+    # Writing to a part of an item means reading the rest of it, so the system has to allow both.
+    flags = os.O_RDONLY if access == ["RDONLY"] else os.O_RDWR
+    if mode & _MODE["CREATE"]:
+        flags |= os.O_CREAT
+    if mode & _MODE["EXCL"]:
+        flags |= os.O_EXCL
+    return flags | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def _of_system(caught: OSError, function: str, path: Any) -> Exception:
+    name = _ERRORS.get(caught.errno or 0, "IO")
+    return file_error(name, f"{function}: {str(path)!r}: {caught.strerror}.")
+
+
+def _grouped(runs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Put runs that are near each other together, so that one access of the system serves them."""
+    groups: list[list[tuple[int, int]]] = []
+    for place, length in runs:
+        if groups and place + length - groups[-1][0][0] <= _SPAN:
+            groups[-1].append((place, length))
+        else:
+            groups.append([(place, length)])
+    return groups
+
+
+def _read_runs(fd: int, runs: list[tuple[int, int]], content: np.ndarray) -> int:
+    """Read runs of a file, one behind the other; return how many bytes there were before the end of the file."""
+    found = 0
+    for group in _grouped(runs):
+        begin = group[0][0]
+        span = _pread(fd, begin, group[-1][0] + group[-1][1] - begin)
+        for place, length in group:
+            piece = span[place - begin : place - begin + length]
+            content[found : found + len(piece)] = np.frombuffer(piece, np.uint8)
+            found += len(piece)
+            if len(piece) < length:
+                return found
+    return found
+
+
+def _write_runs(fd: int, runs: list[tuple[int, int]], content: np.ndarray) -> None:
+    """Write runs of a file, one behind the other."""
+    done = 0
+    for group in _grouped(runs):
+        begin, end = group[0][0], group[-1][0] + group[-1][1]
+        if len(group) == 1:
+            _pwrite(fd, begin, memoryview(content[done : done + group[0][1]]))
+            done += group[0][1]
+            continue
+        span = bytearray(end - begin)
+        there = _pread(fd, begin, end - begin)
+        span[: len(there)] = there
+        for place, length in group:
+            span[place - begin : place - begin + length] = content[done : done + length].data
+            done += length
+        _pwrite(fd, begin, memoryview(span))
+
+
+def _pread(fd: int, place: int, size: int) -> bytes:
+    pieces = []
+    while size:
+        piece = os.pread(fd, size, place)
+        if not piece:
+            break
+        pieces.append(piece)
+        place, size = place + len(piece), size - len(piece)
+    return b"".join(pieces)
+
+
+def _pwrite(fd: int, place: int, content: memoryview) -> None:
+    while len(content):
+        written = os.pwrite(fd, content, place)
+        place, content = place + written, content[written:]
+
+
+FILE_NULL = SerialFile()

@@ -1,0 +1,256 @@
+"""The stand-in for the module `mpi4py.MPI`."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cunumpy.mpi._serial import buffers, communicators, exceptions, files, groups, messages, requests, windows
+from cunumpy.mpi._serial.constants import INTEGERS, integer
+from cunumpy.mpi._serial.datatypes import ALIASES, DATATYPE_NULL, PREDEFINED, TYPEDICT, Datatype
+from cunumpy.mpi._serial.operations import OP_NULL, PREDEFINED_OPS, Op
+from cunumpy.mpi._serial.topologies import SerialCartcomm, SerialDistgraphcomm, SerialGraphcomm, SerialTopocomm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class SerialIntercomm(communicators.SerialComm):
+    """A communicator that connects two groups: there is none with one process."""
+
+    def __init__(self) -> None:
+        raise exceptions.error("COMM", "MPI.Intercomm: a run of one process has no second group to connect to.")
+
+
+class SerialMPI:
+    """What stands in the place of the module `mpi4py.MPI` in a run of one process.
+
+    It has the module's names: ``COMM_WORLD``, ``Request``, ``DOUBLE``, ``SUM``, ``IN_PLACE``, ``File``, ``Win``,
+    ``Exception``, ... One object of it is used, `get_mpi(False)`. Constants of `mpi4py.MPI` are understood too, as soon
+    as that module is loaded.
+
+    Notes
+    -----
+    Nothing is initialised: ``Is_initialized()`` is false.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> MPI = xp.mpi.get_mpi(False)
+    >>> MPI
+    <SerialMPI, in the place of mpi4py.MPI for one process>
+    >>> MPI.COMM_WORLD.size
+    1
+    >>> try:
+    ...     MPI.COMM_WORLD.bcast(1, root=3)
+    ... except MPI.Exception as error:
+    ...     assert error.Get_error_class() == MPI.ERR_ROOT
+    """
+
+    Comm = Intracomm = communicators.SerialComm
+    Intercomm = SerialIntercomm
+    Topocomm = SerialTopocomm
+    Cartcomm = SerialCartcomm
+    Graphcomm = SerialGraphcomm
+    Distgraphcomm = SerialDistgraphcomm
+    Group = groups.Group
+    Info = groups.Info
+    Errhandler = groups.Errhandler
+    Request = requests.SerialRequest
+    Prequest = requests.SerialPrequest
+    Message = messages.Message
+    Status = requests.SerialStatus
+    Datatype = Datatype
+    Op = Op
+    File = files.SerialFile
+    Win = windows.SerialWin
+    Exception = exceptions.MPIException
+
+    COMM_WORLD = communicators.COMM_WORLD
+    COMM_SELF = communicators.COMM_SELF
+    COMM_NULL = communicators.COMM_NULL
+    DATATYPE_NULL = DATATYPE_NULL
+    REQUEST_NULL = requests.REQUEST_NULL
+    MESSAGE_NULL = messages.MESSAGE_NULL
+    MESSAGE_NO_PROC = messages.MESSAGE_NO_PROC
+    OP_NULL = OP_NULL
+    GROUP_NULL = groups.GROUP_NULL
+    GROUP_EMPTY = groups.GROUP_EMPTY
+    INFO_NULL = groups.INFO_NULL
+    INFO_ENV = groups.INFO_ENV
+    ERRHANDLER_NULL = groups.ERRHANDLER_NULL
+    ERRORS_RETURN = groups.ERRORS_RETURN
+    ERRORS_ABORT = groups.ERRORS_ABORT
+    ERRORS_ARE_FATAL = groups.ERRORS_ARE_FATAL
+    FILE_NULL = files.FILE_NULL
+    WIN_NULL = windows.WIN_NULL
+    IN_PLACE = buffers.IN_PLACE
+    BOTTOM = buffers.BOTTOM
+
+    _typedict = TYPEDICT
+
+    Get_error_class = staticmethod(exceptions.error_class)
+    Get_error_string = staticmethod(exceptions.error_string)
+    Add_error_class = staticmethod(exceptions.add_error_class)
+    Add_error_code = staticmethod(exceptions.add_error_code)
+    Add_error_string = staticmethod(exceptions.add_error_string)
+    Attach_buffer = staticmethod(communicators.SerialComm.Attach_buffer)
+    Detach_buffer = staticmethod(communicators.SerialComm.Detach_buffer)
+
+    def __repr__(self) -> str:
+        return "<SerialMPI, in the place of mpi4py.MPI for one process>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _the_one, ()
+
+    @staticmethod
+    def Init() -> None:
+        """Do nothing: there is nothing to initialise."""
+
+    @staticmethod
+    def Init_thread(required: int = INTEGERS["THREAD_MULTIPLE"]) -> int:
+        """Do nothing; return the support of threads."""
+        return INTEGERS["THREAD_SINGLE"]
+
+    @staticmethod
+    def Finalize() -> None:
+        """Do nothing: there is nothing to finalise."""
+
+    @staticmethod
+    def Is_initialized() -> bool:
+        """Tell whether MPI is initialised: no."""
+        return False
+
+    @staticmethod
+    def Is_finalized() -> bool:
+        """Tell whether MPI is finalised: no."""
+        return False
+
+    @staticmethod
+    def Query_thread() -> int:
+        """Return the support of threads."""
+        return INTEGERS["THREAD_SINGLE"]
+
+    @staticmethod
+    def Is_thread_main() -> bool:
+        """Tell whether this is the main thread."""
+        return threading.current_thread() is threading.main_thread()
+
+    @staticmethod
+    def Get_version() -> tuple[int, int]:
+        """Return the version of the standard that the names are of."""
+        return INTEGERS["VERSION"], INTEGERS["SUBVERSION"]
+
+    @staticmethod
+    def Get_library_version() -> str:
+        """Return what library this is."""
+        return "CuNumpy's serial stand-in for MPI"
+
+    @staticmethod
+    def Get_processor_name() -> str:
+        """Return the name of the machine."""
+        return socket.gethostname()
+
+    @staticmethod
+    def Wtime() -> float:
+        """Return the time in seconds since some moment in the past."""
+        return time.perf_counter()
+
+    @staticmethod
+    def Wtick() -> float:
+        """Return how fine `Wtime` is, in seconds."""
+        return time.get_clock_info("perf_counter").resolution
+
+    @staticmethod
+    def Pcontrol(level: int) -> None:
+        """Do nothing: no profiler is attached."""
+
+    @staticmethod
+    def Get_address(location: Any) -> int:
+        """Return the address of memory."""
+        memory, _, on_device, _ = buffers.memory_of(location, "MPI.Get_address", "location", write=False)
+        return int(memory.data.ptr if on_device else memory.ctypes.data)
+
+    @staticmethod
+    def Aint_add(base: int, disp: int) -> int:
+        """Return an address behind another."""
+        return base + disp
+
+    @staticmethod
+    def Aint_diff(addr1: int, addr2: int) -> int:
+        """Return how far an address is behind another."""
+        return addr1 - addr2
+
+    @staticmethod
+    def Alloc_mem(size: int, info: groups.Info | None = None) -> memoryview:
+        """Return new memory, of `size` bytes."""
+        number = integer(size, "MPI.Alloc_mem", "size")
+        if number < 0:
+            raise exceptions.error("ARG", f"MPI.Alloc_mem: argument 'size' is {number}; it can't be negative.")
+        return memoryview(np.zeros(number, np.uint8))
+
+    @staticmethod
+    def Free_mem(mem: memoryview) -> None:
+        """Give memory back."""
+        mem.release()
+
+    @staticmethod
+    def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
+        """Return the sizes of a grid of processes that is as nearly a cube as possible.
+
+        Parameters
+        ----------
+        nnodes : int
+            How many processes.
+        dims : int or sequence of int
+            How many axes, or the size along each, 0 where it is to be found.
+        """
+        function = "MPI.Compute_dims"
+        number = integer(nnodes, function, "nnodes")
+        sizes = [0] * dims if isinstance(dims, int) else [integer(each, function, "dims") for each in dims]
+        fixed = 1
+        for size in sizes:
+            if size < 0:
+                raise exceptions.error("DIMS", f"{function}: argument 'dims' is {sizes}; it can't be negative.")
+            fixed *= size or 1
+        free = sizes.count(0)
+        if number < 1 or number % fixed or (not free and fixed != number):
+            raise exceptions.error(
+                "DIMS", f"{function}: {number} processes do not fill a grid of the sizes {sizes}, 0 being free."
+            )
+        found = iter(_balanced(number // fixed, free, number // fixed) or [])
+        return [size or next(found) for size in sizes]
+
+
+def _balanced(number: int, factors: int, most: int) -> list[int] | None:
+    """Return factors of a number, falling, with the smallest first one, then the smallest second one, and so on."""
+    if factors == 0:
+        return [] if number == 1 else None
+    if most**factors < number:
+        return None
+    for first in range(1, min(number, most) + 1):
+        if number % first == 0 and first**factors >= number:
+            rest = _balanced(number // first, factors - 1, first)
+            if rest is not None:
+                return [first, *rest]
+    return None
+
+
+for _name, _value in (
+    *INTEGERS.items(),
+    *exceptions.ERROR_CLASSES.items(),
+    *PREDEFINED.items(),
+    *((name, PREDEFINED[of]) for name, of in ALIASES.items()),
+    *PREDEFINED_OPS.items(),
+):
+    setattr(SerialMPI, _name, _value)
+
+SERIAL_MPI = SerialMPI()
+
+
+def _the_one() -> SerialMPI:
+    return SERIAL_MPI
