@@ -22,7 +22,7 @@ from cunumpy import _arrays, _backend, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial.constants import real_mpi
 from cunumpy.mpi._serial.datatypes import PREDEFINED, Datatype, as_datatype, of_dtype, signatures_agree
-from cunumpy.mpi._serial.exceptions import ContiguityError, error
+from cunumpy.mpi._serial.exceptions import BufferArgumentError, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,20 +252,20 @@ def memory_of(value: Any, function: str, name: str, *, write: bool) -> tuple[Any
     if not (value.flags.c_contiguous or value.flags.f_contiguous):
         raise _not_contiguous(function, name, value)
     if write and not value.flags.writeable:
-        raise ContiguityError(
+        raise BufferArgumentError(
             f"{function}: argument {name!r} is written to, but its memory is read-only ({_gate.describe(value)})."
         )
     if datatype is None:
         try:
             datatype = of_dtype(value.dtype, function)
-        except KeyError:
+        except ArgumentError:
             datatype = None
     flat = value.T if value.flags.f_contiguous and not value.flags.c_contiguous else value
     return np.asarray(flat).reshape(-1).view(np.uint8), datatype, False, value
 
 
-def _not_contiguous(function: str, name: str, value: Any) -> ContiguityError:
-    return ContiguityError(
+def _not_contiguous(function: str, name: str, value: Any) -> BufferArgumentError:
+    return BufferArgumentError(
         f"{function}: argument {name!r} is not contiguous ({_gate.describe(value)}); pass a copy such as "
         "xp.ascontiguousarray(a), or the whole array with a datatype made by Create_vector or Create_subarray."
     )
@@ -294,8 +294,11 @@ def _is_type(value: Any) -> bool:
     return isinstance(value, (Datatype, str)) or (real_mpi() is not None and isinstance(value, real_mpi().Datatype))
 
 
-def _split(value: Any, function: str, name: str) -> tuple[Any, Any, Any, Any]:
-    """Return memory, count, displacement and datatype of what was given; None for what was not."""
+def _split(value: Any, function: str, name: str, pairs: tuple[type, ...] = (tuple,)) -> tuple[Any, Any, Any, Any]:
+    """Return memory, count, displacement and datatype of what was given; None for what was not.
+
+    A count may be a pair of count and displacement: a tuple, and where there is one count also a list.
+    """
     if _is_buffer(value):
         return value, None, None, None
     if not isinstance(value, (list, tuple)):
@@ -307,12 +310,12 @@ def _split(value: Any, function: str, name: str) -> tuple[Any, Any, Any, Any]:
         memory, count = value
         if _is_type(count):
             return memory, None, None, count
-        if isinstance(count, (tuple, list)):
+        if isinstance(count, pairs):
             return memory, *_pair(count), None
         return memory, count, None, None
     if len(value) == 3:
         memory, count, datatype = value
-        if isinstance(count, (tuple, list)):
+        if isinstance(count, pairs):
             return memory, *_pair(count), datatype
         return memory, count, None, datatype
     if len(value) == 4:
@@ -378,7 +381,7 @@ def _items_in(memory: Any, datatype: Datatype, function: str, name: str) -> int:
 
 def simple(value: Any, function: str, name: str, *, write: bool) -> Buffer:
     """Read the buffer of one message."""
-    given, count, displacement, kind = _split(value, function, name)
+    given, count, displacement, kind = _split(value, function, name, (tuple, list))
     if given is None or given is BOTTOM:
         memory, found, on_device, owner = _no_memory()
         datatype = BYTE if kind is None else _usable_type(kind, found, memory, owner, function, name)
@@ -424,7 +427,9 @@ def vector(value: Any, function: str, name: str, *, write: bool) -> Buffer:
     memory, found, on_device, owner = memory_of(given, function, name, write=write)
     datatype = _usable_type(kind, found, memory, owner, function, name)
     extent = datatype._ub - datatype._lb
-    base = 0 if displacement is None else _one(displacement, function, name, "displacement") * extent
+    # One number for all displacements is the distance of the blocks: the first one begins at 0.
+    one_by_one = isinstance(displacement, (list, tuple, np.ndarray)) and np.ndim(displacement) > 0
+    base = _one(displacement, function, name, "displacement") * extent if one_by_one else 0
     if count is not None:
         number = _one(count, function, name, "count")
     else:

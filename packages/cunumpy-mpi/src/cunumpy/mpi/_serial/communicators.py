@@ -38,6 +38,10 @@ def copied(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
+def _pickled(value: Any) -> np.ndarray:
+    return np.frombuffer(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), np.uint8)
+
+
 def items_of(values: Any, number: int, function: str, argument: str) -> list[Any]:
     """Return the items of a sequence with one for each rank or neighbour."""
     try:
@@ -608,7 +612,7 @@ and 3.
         else:
             receive = self._box.receive(Posted(recvtag, target, function))
         send = self._box.send(message, "standard") if message is not None else SerialRequest()
-        return _Pair(receive, send)
+        return _Pair(receive, send, self._box, message)
 
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: SerialStatus | None = None) -> bool:
         """Wait for a message; it can be received afterwards."""
@@ -656,8 +660,7 @@ and 3.
         tag = messages.checked_tag(tag, function)
         if rank == PROC_NULL:
             return SerialRequest()
-        content = np.frombuffer(pickle.dumps(obj, pickle.HIGHEST_PROTOCOL), np.uint8)
-        return self._box.send(Message(tag, content, None), mode)
+        return self._box.send(Message(tag, _pickled(obj), None), mode)
 
     def _blocking_object(self, function: str, obj: Any, dest: int, tag: int, mode: str) -> None:
         request = self._send_object(function, obj, dest, tag, mode)
@@ -739,15 +742,12 @@ and 3.
     ) -> Any:
         """Send one object and receive another, in one step that can't block itself."""
         function = "comm.sendrecv"
-        messages.checked_dest(dest, function)
-        messages.checked_tag(sendtag, function, "sendtag")
+        self._check(function)
+        to, sendtag = messages.checked_dest(dest, function), messages.checked_tag(sendtag, function, "sendtag")
+        message = None if to == PROC_NULL else Message(sendtag, _pickled(sendobj), None)
         receive = self._recv_object(function, source, recvtag, None)
-        try:
-            send = self._send_object(function, sendobj, dest, sendtag, "standard")
-        except BaseException:
-            receive.Cancel()
-            raise
-        return _Pair(receive, send).wait(status)
+        send = SerialRequest() if message is None else self._box.send(message, "standard")
+        return _Pair(receive, send, self._box, message).wait(status)
 
     # --- persistent messages
 
@@ -1015,9 +1015,9 @@ _UNRECEIVED = "no such message was sent to the own rank. Send it first (Isend, i
 class _Pair(SerialRequest):
     """A send and a receive in one request."""
 
-    def __init__(self, receive: SerialRequest, send: SerialRequest) -> None:
+    def __init__(self, receive: SerialRequest, send: SerialRequest, box: Mailbox, message: Message | None) -> None:
         super().__init__()
-        self._receive, self._send = receive, send
+        self._receive, self._send, self._box, self._message = receive, send, box, message
 
     def _done(self) -> bool:
         return self._null or (self._receive._done() and self._send._done())
@@ -1035,8 +1035,10 @@ class _Pair(SerialRequest):
         return would_wait(function, reason)
 
     def _cancel(self) -> None:
-        for request in (self._receive, self._send):
-            request._cancel()
+        self._receive._cancel()
+        self._send._cancel()
+        if self._message is not None:
+            self._box.take_back(self._message)
 
 
 def _stays(value: Any) -> bool:

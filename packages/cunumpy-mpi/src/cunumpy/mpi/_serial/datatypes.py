@@ -17,7 +17,7 @@ import numpy as np
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial.attributes import Attributes
 from cunumpy.mpi._serial.constants import INTEGERS, integer, own, real_mpi
-from cunumpy.mpi._serial.exceptions import TypeCodeError, error
+from cunumpy.mpi._serial.exceptions import BufferArgumentError, TypeCodeError, error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -879,10 +879,13 @@ def of_dtype(dtype: np.dtype[Any], function: str) -> Datatype:
             return found
     if dtype.kind in "SV" and dtype.itemsize == 1:
         return PREDEFINED["CHAR" if dtype.kind == "S" else "BYTE"]
-    reason = "" if dtype.isnative else " in another byte order"
+    if not dtype.isnative:
+        raise BufferArgumentError(
+            f"{function}: no MPI datatype is for the dtype {dtype}, which has another byte order than this machine; convert "
+            "the array by a.astype(a.dtype.newbyteorder('=')), or give a datatype, as in [array, MPI.BYTE]."
+        )
     raise TypeCodeError(
-        f"{function}: no MPI datatype is for the dtype {dtype}{reason}; give one, as in [array, MPI.BYTE], or convert "
-        "the array."
+        f"{function}: no MPI datatype is for the dtype {dtype}; give one, as in [array, MPI.BYTE], or convert the array."
     )
 
 

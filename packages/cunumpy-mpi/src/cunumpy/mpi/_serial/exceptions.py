@@ -132,8 +132,8 @@ class MPIArgumentException(MPIException, ArgumentError):
     """An error that an MPI library would report, in an argument."""
 
 
-class ContiguityError(ArgumentError, BufferError):
-    """A buffer that MPI can't use: its memory is not contiguous, or is read-only."""
+class BufferArgumentError(ArgumentError, BufferError):
+    """A buffer that MPI can't use: not contiguous, read-only where it is written to, or in another byte order."""
 
 
 class TypeCodeError(ArgumentError, KeyError):

@@ -183,15 +183,16 @@ class Mailbox:
             if mode == "buffered" or (mode != "synchronous" and len(message.content) <= EAGER):
                 request._finish()
             else:
-                request._withdraw = lambda: self._take_back(message)
+                request._withdraw = lambda: self.take_back(message)
         return request
 
-    def _take_back(self, message: Message) -> bool:
+    def take_back(self, message: Message) -> bool:
+        """Take a message back that nobody has received."""
         with self.lock:
-            if message in self.messages:
-                self.messages.remove(message)
-                return True
-            return False
+            kept = [each for each in self.messages if each is not message]
+            found = len(kept) < len(self.messages)
+            self.messages = kept
+            return found
 
     def receive(self, posted: Posted) -> SerialRequest:
         """Receive the first message that fits, or wait for it."""
