@@ -814,7 +814,9 @@ and 3.
 
     def _alltoall(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Send one block to each process, and receive one of each."""
-        return self._one_block(function, sendbuf, recvbuf)
+        target = buffers.simple(recvbuf, function, "recvbuf", write=True)
+        source = None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False)
+        return _copying(function, source, target, exact=True)
 
     def _gatherv(self, function: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> Callable[[], None]:
         """Collect blocks of different sizes at the root: ``[array, counts, displacements, type]``."""
@@ -892,6 +894,8 @@ and 3.
         self, function: str, sendbuf: Any, recvbuf: Any, recvcounts: Sequence[int] | None = None, op: Op = _SUM
     ) -> Callable[[], None]:
         """Combine the buffers of all processes, and give each a block of `recvcounts` items."""
+        if recvcounts is None and _stays(sendbuf):
+            raise ArgumentTypeError(f"{function}: argument 'recvcounts' is needed with MPI.IN_PLACE.")
         if recvcounts is not None:
             (count,) = items_of(recvcounts, 1, function, "recvcounts")
             for name, value in (("sendbuf", sendbuf), ("recvbuf", recvbuf)):

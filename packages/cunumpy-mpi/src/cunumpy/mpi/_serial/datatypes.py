@@ -890,10 +890,11 @@ def of_dtype(dtype: np.dtype[Any], function: str) -> Datatype:
 
 
 def dtype_of(datatype: Datatype) -> np.dtype[Any] | None:
-    """Return NumPy's dtype of a predefined type, None where it has none."""
+    """Return NumPy's dtype of the packed elements of a predefined type, None where it has none."""
     name = datatype._how[1][0] if datatype and datatype._predefined else None
     if name in PAIRS:
-        return PAIRS[name]
+        pair = PAIRS[name]
+        return np.dtype([(field, pair[field]) for field in pair.names or ()])
     return np.dtype(datatype._code) if name is not None and datatype._code else None
 
 

@@ -12,7 +12,7 @@ from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial import buffers
 from cunumpy.mpi._serial.constants import real_mpi
 from cunumpy.mpi._serial.datatypes import Datatype, dtype_of
-from cunumpy.mpi._serial.exceptions import error, no_pickle
+from cunumpy.mpi._serial.exceptions import error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,9 +59,7 @@ class Op:
         return f"SerialMPI.{self._name}" if self._name else "SerialMPI.Op(user-defined)"
 
     def __reduce__(self) -> Any:
-        if self._name:
-            return _named, (self._name,)
-        return no_pickle(self)
+        return (_named, (self._name,)) if self._name else (Op.Create, (self._function, self._commutes))
 
     def __call__(self, x: Any, y: Any) -> Any:
         if self._scalar is None:
