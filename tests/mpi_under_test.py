@@ -18,6 +18,7 @@ import cunumpy as xp
 REAL = os.environ.get("CUNUMPY_TEST_MPI") == "1"
 MPI = xp.mpi.get_mpi(REAL)
 
+OPEN_MPI = REAL and "Open MPI" in MPI.Get_library_version()
 MPICH = REAL and "MPICH" in MPI.Get_library_version()
 
 serial_only = pytest.mark.skipif(REAL, reason="MPI would wait for ever, or do anything")

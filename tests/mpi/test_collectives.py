@@ -8,7 +8,17 @@ import pytest
 from mpi_under_test import MPI, fails, not_mpich, numbers, serial_only
 
 # Those that copy one block from the first buffer to the second.
-COPIES = ["Gather", "Allgather", "Scatter", "Alltoall", "Reduce", "Allreduce", "Scan", "Reduce_scatter_block", "Reduce_scatter"]
+COPIES = [
+    "Gather",
+    "Allgather",
+    "Scatter",
+    "Alltoall",
+    "Reduce",
+    "Allreduce",
+    "Scan",
+    "Reduce_scatter_block",
+    "Reduce_scatter",
+]
 VECTOR = ["Gatherv", "Allgatherv", "Scatterv", "Alltoallv"]
 REDUCTIONS = ["Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block", "Reduce_scatter"]
 FORMS = ["blocking", "started", "persistent"]
@@ -85,7 +95,13 @@ def test_vector_forms(comm, form):
             received[:] = 0
             call(comm, name, form, numbers(3), specification)
             np.testing.assert_array_equal(received, [0, 0, 1, 2, 3, 0])
-        for specification in ([received, [6]], [received, 6], received, [received, 6, MPI.DOUBLE], [received, [6], MPI.DOUBLE]):
+        for specification in (
+            [received, [6]],
+            [received, 6],
+            received,
+            [received, 6, MPI.DOUBLE],
+            [received, [6], MPI.DOUBLE],
+        ):
             received[:] = 0
             call(comm, name, form, numbers(6), specification)
             np.testing.assert_array_equal(received, numbers(6))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpi_under_test import MPI, fails, not_mpich, numbers, serial_only
 
 SELF = MPI.COMM_SELF
+BLOCK = MPI.DISTRIBUTE_BLOCK
 
 
 def packed(memory, datatype, count=1):
@@ -161,7 +162,7 @@ def cases():
             None,
         ),
         "darray": (
-            double.Create_darray(2, 1, [6, 8], [MPI.DISTRIBUTE_BLOCK, MPI.DISTRIBUTE_NONE], [MPI.DISTRIBUTE_DFLT_DARG] * 2, [2, 1]),
+            double.Create_darray(2, 1, [6, 8], [BLOCK, MPI.DISTRIBUTE_NONE], [MPI.DISTRIBUTE_DFLT_DARG] * 2, [2, 1]),
             matrix[3:],
             None,
         ),
@@ -245,7 +246,9 @@ def test_structs_of_c():
     """The extent is that of the C struct; records of NumPy arrive whole."""
     record = np.dtype([("id", "i4"), ("x", "f8"), ("flag", "i1")], align=True)
     fields = [record.fields[name] for name in record.names]
-    made = MPI.Datatype.Create_struct([1, 1, 1], [offset for _, offset in fields], [MPI.INT, MPI.DOUBLE, MPI.SIGNED_CHAR])
+    made = MPI.Datatype.Create_struct(
+        [1, 1, 1], [offset for _, offset in fields], [MPI.INT, MPI.DOUBLE, MPI.SIGNED_CHAR]
+    )
     assert made.Get_extent() == (0, record.itemsize)
     assert made.Get_size() == 13
     made.Commit()

@@ -119,7 +119,9 @@ def test_read_only_buffers_are_sent_and_not_received(comm, receive):
         comm.Irecv(b"abc", source=0)
 
 
-@pytest.mark.parametrize("view", [lambda a: a[::2], lambda a: a[:, 1], lambda a: a.T[::-1]], ids=["rows", "column", "reversed"])
+@pytest.mark.parametrize(
+    "view", [lambda a: a[::2], lambda a: a[:, 1], lambda a: a.T[::-1]], ids=["rows", "column", "reversed"]
+)
 def test_strided_buffers_are_refused(comm, view):
     buffer = view(np.zeros((4, 4)))
     with pytest.raises(BufferError):
@@ -205,7 +207,9 @@ def test_bytes_are_received_as_anything(comm):
 
 def test_messages_are_matched_by_tag_and_in_order(comm):
     targets = [np.zeros(1, "i") for _ in range(4)]
-    requests = [comm.Irecv(target, source=0, tag=tag) for target, tag in zip(targets, (1, 2, MPI.ANY_TAG, 1))]
+    requests = [
+        comm.Irecv(target, source=0, tag=tag) for target, tag in zip(targets, (1, 2, MPI.ANY_TAG, 1), strict=True)
+    ]
     contents = [(np.array([value], "i"), tag) for value, tag in ((10, 2), (20, 1), (30, 1), (40, 5))]
     sends = [comm.Isend(content, dest=0, tag=tag) for content, tag in contents]
     with_tag_1 = requests.pop()

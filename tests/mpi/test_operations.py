@@ -69,7 +69,8 @@ def test_on_objects():
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype"), [("DOUBLE_INT", "f8"), ("FLOAT_INT", "f4"), ("LONG_INT", "l"), ("SHORT_INT", "h"), ("TWOINT", "i")]
+    ("name", "dtype"),
+    [("DOUBLE_INT", "f8"), ("FLOAT_INT", "f4"), ("LONG_INT", "l"), ("SHORT_INT", "h"), ("TWOINT", "i")],
 )
 def test_places_of_extremes(comm, name, dtype):
     pair = np.dtype([("value", dtype), ("index", "i")], align=True)
@@ -131,9 +132,9 @@ def test_derived_types_need_an_operation_of_the_program(comm):
 def test_properties():
     assert MPI.SUM
     assert not MPI.OP_NULL
-    assert MPI.SUM == MPI.Op(MPI.SUM)
+    assert MPI.Op(MPI.SUM) == MPI.SUM
     assert MPI.SUM != MPI.PROD
-    assert MPI.OP_NULL == MPI.Op()
+    assert MPI.Op() == MPI.OP_NULL
     assert MPI.SUM.Is_commutative()
     assert MPI.SUM.is_commutative
     assert MPI.SUM.is_predefined

@@ -249,7 +249,7 @@ def test_a_request_that_nothing_finishes(comm):
         lambda: MPI.Request.Waitsome([request]),
         lambda: MPI.Request.waitall([request]),
     ):
-        with pytest.raises(RuntimeError, match="would wait forever: .* a message to the own rank with tag 4"):
+        with pytest.raises(RuntimeError, match=r"would wait forever: .* a message to the own rank with tag 4"):
             wait()
     assert request
     request.Free()

@@ -100,8 +100,8 @@ def _choose() -> Any:
         text = str(error).removeprefix("get_mpi(): ")
         if launch is not None and launch.size is not None and launch.size > 1:
             raise CommunicationError(
-                f"get_mpi: this process was started by {launch.launcher} as one of {launch.size}, and {text} Without it "
-                "each of them would compute everything on its own. Set MAYBEMPI=0 if that is what you want."
+                f"get_mpi: this process was started by {launch.launcher} as one of {launch.size}, and {text} Without "
+                "it each of them would compute everything on its own. Set MAYBEMPI=0 if that is what you want."
             ) from error
         warnings.warn(
             f"get_mpi: this is an MPI run, but {text} The serial stand-in is used.", CuNumpyWarning, stacklevel=4

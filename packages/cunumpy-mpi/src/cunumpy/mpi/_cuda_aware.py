@@ -9,11 +9,13 @@ import numpy as np
 
 from cunumpy import _arrays, _backend, _conversion, _launcher
 from cunumpy._gate import describe
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, MissingPackageError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError
+from cunumpy.mpi._choice import get_mpi
+from cunumpy.mpi._serial.communicators import SerialComm
+from cunumpy.mpi._serial.mpi import SERIAL_MPI
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
 _recorded: bool | None = None
 _PROBE_SIZES = (4, 2**17)  # float64: an eager message, and one of 1 MiB that is handed over by rendezvous
@@ -69,7 +71,7 @@ def mpi_is_cuda_aware(comm: Any = None, *, method: str = "probe") -> bool:
     Parameters
     ----------
     comm : communicator, optional
-        By default mpi4py's ``COMM_WORLD``.
+        By default ``get_mpi().COMM_WORLD``.
     method : {"probe"}
         How to find out.
 
@@ -83,8 +85,6 @@ def mpi_is_cuda_aware(comm: Any = None, *, method: str = "probe") -> bool:
     ------
     ArgumentError
         Another method.
-    MissingPackageError
-        No communicator was given, and mpi4py is not installed.
 
     Warnings
     --------
@@ -104,7 +104,7 @@ def mpi_is_cuda_aware(comm: Any = None, *, method: str = "probe") -> bool:
     answer = False
     # A rank that left here on its own would leave the others waiting for it.
     if in_use or _launcher.launched_under_mpi():
-        communicator = _world("mpi_is_cuda_aware") if comm is None else comm
+        communicator = get_mpi().COMM_WORLD if comm is None else comm
         answer = _agree(communicator, in_use) and all(_probe(communicator, size) for size in _PROBE_SIZES)
         answer = answer and _probe_reduction(communicator)
     set_mpi_cuda_aware(answer)
@@ -117,14 +117,12 @@ def require_cuda_aware_mpi(comm: Any = None) -> None:
     Parameters
     ----------
     comm : communicator, optional
-        By default mpi4py's ``COMM_WORLD``. All its ranks have to call this.
+        By default ``get_mpi().COMM_WORLD``. All its ranks have to call this.
 
     Raises
     ------
     CommunicationError
         CuPy is active, and device memory does not arrive.
-    MissingPackageError
-        No communicator was given, and mpi4py is not installed.
 
     Examples
     --------
@@ -141,23 +139,15 @@ def require_cuda_aware_mpi(comm: Any = None) -> None:
         )
 
 
-def package_of(comm: Any) -> ModuleType | None:
-    """Return the module with the constants of a communicator, which is not mpi4py's for every one."""
+def package_of(comm: Any) -> Any:
+    """Return the module with the constants of a communicator, or the stand-in for it; None where there is none."""
+    if isinstance(comm, SerialComm):
+        return SERIAL_MPI
     for kind in type(comm).__mro__:
         module = sys.modules.get(kind.__module__)
         if module is not None and hasattr(module, "PROC_NULL") and hasattr(module, "Status"):
             return module
     return None
-
-
-def _world(function: str) -> Any:
-    try:
-        from mpi4py import MPI
-    except ModuleNotFoundError as error:
-        raise MissingPackageError(
-            f"{function}: needs mpi4py where no communicator is given ({error}). Add it with: uv add mpi4py."
-        ) from None
-    return MPI.COMM_WORLD
 
 
 def _agree(comm: Any, ok: bool) -> bool:

@@ -13,10 +13,10 @@ from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._buffers import Buffer, wait_for_copies
 from cunumpy.mpi._cuda_aware import check_one_producer, check_producer, package_of, wait_for_producer
+from cunumpy.mpi._serial.communicators import SerialComm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import ModuleType
 
 
 def exchange(
@@ -71,7 +71,7 @@ def exchange(
     the same program works on both.
 
     An error while messages are under way can't be undone: it is printed to the standard error output, and
-    ``comm.Abort(1)`` ends all ranks.
+    ``comm.Abort(1)`` ends all ranks. With the serial stand-in the messages are taken back, and the error is raised.
 
     Examples
     --------
@@ -83,9 +83,14 @@ def exchange(
     ...         sends=[(field[1], left, 0), (field[-2], right, 1)],
     ...         receives=[(field[-1], right, 0), (field[0], left, 1)],
     ...     )
-    >>> if xp.mpi.launched_under_mpi():
-    ...     from mpi4py import MPI
-    ...     exchange_halo(MPI.COMM_WORLD, xp.zeros((6, 3)))
+    >>> field = xp.zeros((4, 2))
+    >>> field[1:-1] = [[1.0, 2.0], [3.0, 4.0]]
+    >>> exchange_halo(xp.mpi.get_mpi().COMM_WORLD, field)
+    >>> field
+    array([[3., 4.],
+           [1., 2.],
+           [3., 4.],
+           [1., 2.]])
     """
     check_one_producer(stream, event, "exchange")
     package = package_of(comm)
@@ -111,19 +116,19 @@ def exchange(
         for buffer in buffers:
             buffer.fill()
         statuses = [None if package is None else package.Status() for _ in targets]
+        requests: list[Any] = []
         try:
-            requests = [
-                comm.Irecv(buffer.content, source=entry[1], tag=entry[2])
-                for buffer, entry in zip(targets, incoming, strict=True)
-            ]
-            requests += [
-                comm.Isend(buffer.content, dest=entry[1], tag=entry[2])
-                for buffer, entry in zip(sources, outgoing, strict=True)
-            ]
+            for buffer, entry in zip(targets, incoming, strict=True):
+                requests.append(comm.Irecv(buffer.content, source=entry[1], tag=entry[2]))
+            for buffer, entry in zip(sources, outgoing, strict=True):
+                requests.append(comm.Isend(buffer.content, dest=entry[1], tag=entry[2]))
             for number, request in enumerate(requests):
                 status = statuses[number] if number < len(statuses) else None
                 request.Wait() if status is None else request.Wait(status)
         except BaseException:
+            if isinstance(comm, SerialComm):  # nobody else has seen anything: take back what was posted
+                comm._withdraw(requests)
+                raise
             # Whoever only sees the run end must be able to read why; Abort does not return with every communicator.
             traceback.print_exc()
             sys.stderr.flush()
@@ -145,9 +150,7 @@ def _size(comm: Any) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _checked(
-    entry: Any, argument: str, peer: str, ranks: int | None, package: ModuleType | None
-) -> tuple[Any, int, int, str]:
+def _checked(entry: Any, argument: str, peer: str, ranks: int | None, package: Any) -> tuple[Any, int, int, str]:
     """Return the array, rank and tag of an entry, and the argument's name."""
     try:
         array, rank, tag = entry

@@ -83,7 +83,9 @@ class Attributes:
     def _key(cls, keyval: int, method: str) -> _Keyval:
         key = _keyvals.get(keyval)
         if key is None or key.freed:
-            raise error("KEYVAL", f"{cls.__name__}.{method}: argument 'keyval' is {keyval!r}, which is no key of attributes.")
+            raise error(
+                "KEYVAL", f"{cls.__name__}.{method}: argument 'keyval' is {keyval!r}, which is no key of attributes."
+            )
         return key
 
     def _copy_attributes(self, source: Attributes) -> None:

@@ -246,8 +246,8 @@ def memory_of(value: Any, function: str, name: str, *, write: bool) -> tuple[Any
         datatype = None
     if value.dtype.hasobject:
         raise ArgumentTypeError(
-            f"{function}: argument {name!r} is of Python objects ({_gate.describe(value)}), which have no bytes to send; "
-            "use the methods in lower case, such as comm.send, or a dtype of numbers."
+            f"{function}: argument {name!r} is of Python objects ({_gate.describe(value)}), which have no bytes to "
+            "send; use the methods in lower case, such as comm.send, or a dtype of numbers."
         )
     if not (value.flags.c_contiguous or value.flags.f_contiguous):
         raise _not_contiguous(function, name, value)
@@ -322,8 +322,8 @@ def _split(value: Any, function: str, name: str, pairs: tuple[type, ...] = (tupl
         memory, count, displacement, datatype = value
         return memory, count, displacement, datatype
     raise ArgumentError(
-        f"{function}: argument {name!r} must be an array, or a list of 2 to 4 items such as [array, count, MPI.DOUBLE], "
-        f"got a list of {len(value)}."
+        f"{function}: argument {name!r} must be an array, or a list of 2 to 4 items such as [array, count, "
+        f"MPI.DOUBLE], got a list of {len(value)}."
     )
 
 
@@ -337,9 +337,13 @@ def _whole_number(value: Any, function: str, name: str, what: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(f"{function}: argument {name!r} has the {what} {value!r}, which is no integer.") from None
+        raise ArgumentTypeError(
+            f"{function}: argument {name!r} has the {what} {value!r}, which is no integer."
+        ) from None
     if number < 0:
-        raise error("COUNT" if what == "count" else "ARG", f"{function}: argument {name!r} has the negative {what} {number}.")
+        raise error(
+            "COUNT" if what == "count" else "ARG", f"{function}: argument {name!r} has the negative {what} {number}."
+        )
     return number
 
 
@@ -353,7 +357,9 @@ def _usable_type(given: Any, found: Datatype | None, memory: Any, owner: Any, fu
     if not datatype:
         raise error("TYPE", f"{function}: argument {name!r} has the null datatype; was it freed?")
     if not datatype._committed:
-        raise error("TYPE", f"{function}: argument {name!r} has a datatype that is not committed; call its Commit() first.")
+        raise error(
+            "TYPE", f"{function}: argument {name!r} has a datatype that is not committed; call its Commit() first."
+        )
     return datatype
 
 
@@ -361,8 +367,8 @@ def _check_inside(memory: Any, base: int, count: int, datatype: Datatype, functi
     low, high = _bounds(datatype, count)
     if count and datatype._size and not 0 <= base + low <= base + high <= len(memory):
         raise ArgumentError(
-            f"{function}: argument {name!r} with {count} items of {datatype!r} from byte {base} on reaches outside of its "
-            f"memory: bytes {base + low} to {base + high} of {len(memory)}."
+            f"{function}: argument {name!r} with {count} items of {datatype!r} from byte {base} on reaches outside of "
+            f"its memory: bytes {base + low} to {base + high} of {len(memory)}."
         )
 
 
@@ -370,7 +376,9 @@ def _items_in(memory: Any, datatype: Datatype, function: str, name: str) -> int:
     """Return how many items fill the memory."""
     extent = datatype._ub - datatype._lb
     if extent <= 0:
-        raise ArgumentError(f"{function}: argument {name!r} needs a count: the extent of {datatype!r} is {extent} bytes.")
+        raise ArgumentError(
+            f"{function}: argument {name!r} needs a count: the extent of {datatype!r} is {extent} bytes."
+        )
     if len(memory) % extent:
         raise ArgumentError(
             f"{function}: argument {name!r} needs a count: its {len(memory)} bytes are no multiple of the extent of "
@@ -416,14 +424,21 @@ def _one(values: Any, function: str, name: str, what: str) -> int:
     try:
         return operator.index(values)
     except TypeError:
-        raise ArgumentTypeError(f"{function}: argument {name!r} has the {what} {values!r}, which is no integer.") from None
+        raise ArgumentTypeError(
+            f"{function}: argument {name!r} has the {what} {values!r}, which is no integer."
+        ) from None
 
 
 def vector(value: Any, function: str, name: str, *, write: bool) -> Buffer:
     """Read the buffer of the vector form of a collective: one count and displacement for each rank, that is, one."""
     given, count, displacement, kind = _split(value, function, name)
     if given is None or given is BOTTOM:
-        return simple([None, 0 if count is None else _one(count, function, name, "count"), kind or BYTE], function, name, write=write)
+        return simple(
+            [None, 0 if count is None else _one(count, function, name, "count"), kind or BYTE],
+            function,
+            name,
+            write=write,
+        )
     memory, found, on_device, owner = memory_of(given, function, name, write=write)
     datatype = _usable_type(kind, found, memory, owner, function, name)
     extent = datatype._ub - datatype._lb
@@ -435,12 +450,18 @@ def vector(value: Any, function: str, name: str, *, write: bool) -> Buffer:
     else:
         number = _items_in(memory, datatype, function, name) if len(memory) else 0
     if number < 0 or base < 0:
-        raise error("COUNT" if number < 0 else "ARG", f"{function}: argument {name!r} has the count {number} and the displacement {base}; neither can be negative.")
+        raise error(
+            "COUNT" if number < 0 else "ARG",
+            f"{function}: argument {name!r} has the count {number} and the displacement {base}; neither can be "
+            "negative.",
+        )
     _check_inside(memory, base, number, datatype, function, name)
     return Buffer(memory, base, number, datatype, on_device=on_device, owner=owner, name=name)
 
 
-def many(value: Any, function: str, name: str, *, write: bool, blocks: int, typed: bool, plain: bool = False) -> list[Buffer]:
+def many(
+    value: Any, function: str, name: str, *, write: bool, blocks: int, typed: bool, plain: bool = False
+) -> list[Buffer]:
     """Read a buffer with one block for each neighbour: equal ones, or with counts, displacements and types.
 
     Parameters
@@ -504,7 +525,12 @@ def _typed_blocks(value: Any, function: str, name: str, *, write: bool, blocks: 
         )
     given, types = value[0], value[-1]
     middle = list(value[1:-1])
-    if len(middle) == 1 and isinstance(middle[0], (list, tuple)) and len(middle[0]) == 2 and isinstance(middle[0][0], (list, tuple)):
+    if (
+        len(middle) == 1
+        and isinstance(middle[0], (list, tuple))
+        and len(middle[0]) == 2
+        and isinstance(middle[0][0], (list, tuple))
+    ):
         middle = list(middle[0])
     counts = middle[0] if middle else [1] * blocks
     displacements = middle[1] if len(middle) > 1 else [0] * blocks
@@ -580,6 +606,6 @@ def _fits(buffer: Buffer, function: str) -> None:
     if not 0 <= buffer.base <= buffer.base + buffer.count <= len(buffer.memory):
         raise error(
             "TRUNCATE",
-            f"{function}: argument {buffer.name!r} is too small: bytes {buffer.base} to {buffer.base + buffer.count} of "
-            f"{len(buffer.memory)}.",
+            f"{function}: argument {buffer.name!r} is too small: bytes {buffer.base} to {buffer.base + buffer.count} "
+            f"of {len(buffer.memory)}.",
         )

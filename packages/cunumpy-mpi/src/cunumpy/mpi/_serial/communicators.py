@@ -102,7 +102,7 @@ def forms(name: str, plan: Callable[..., Callable[[], None]]) -> tuple[Callable[
         functools.update_wrapper(method, plan)
         method.__name__, method.__qualname__ = full, f"SerialComm.{full}"
         method.__doc__ = (plan.__doc__ or "") + end
-        method.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        setattr(method, "__signature__", signature.replace(parameters=parameters))  # noqa: B010
         made.append(method)
     return tuple(made)
 
@@ -402,7 +402,8 @@ and 3.
             raise error("DIMS", f"{function}: argument 'dims' is {sizes}; each has to be at least 1.")
         if math.prod(sizes) != 1:
             raise error(
-                "ARG", f"{function}: argument 'dims' is {sizes}, a grid of {math.prod(sizes)} processes; there is only 1."
+                "ARG",
+                f"{function}: argument 'dims' is {sizes}, a grid of {math.prod(sizes)} processes; there is only 1.",
             )
         wraps = [periods] * len(sizes) if periods is None or isinstance(periods, (bool, int)) else list(periods)
         if len(wraps) != len(sizes):
@@ -535,9 +536,7 @@ and 3.
         """Send a buffer, without waiting, for which a receive was posted."""
         return self._isend("comm.Irsend", buf, dest, tag, "ready")
 
-    def Recv(
-        self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: SerialStatus | None = None
-    ) -> None:
+    def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: SerialStatus | None = None) -> None:
         """Receive into a buffer."""
         request = self._irecv("comm.Recv", buf, source, tag)
         messages.check_finished(request, "comm.Recv", _UNRECEIVED)
@@ -749,6 +748,16 @@ and 3.
         send = SerialRequest() if message is None else self._box.send(message, "standard")
         return _Pair(receive, send, self._box, message).wait(status)
 
+    def _withdraw(self, requests: Sequence[SerialRequest]) -> None:
+        """Take back receives and messages that nothing has answered."""
+        for request in requests:
+            if not request._done():
+                request._cancel()
+            if request._message is not None:
+                self._box.take_back(request._message)
+            if request:
+                request._retire()
+
     # --- persistent messages
 
     def _send_init(self, name: str, buf: Any, dest: int, tag: int, mode: str) -> SerialPrequest:
@@ -806,7 +815,9 @@ and 3.
 
     def _one_block(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         target = buffers.simple(recvbuf, function, "recvbuf", write=True)
-        return _copying(function, None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False), target)
+        return _copying(
+            function, None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False), target
+        )
 
     def _allgather(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Collect one block of each process at all."""
@@ -826,7 +837,9 @@ and 3.
     def _allgatherv(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Collect blocks of different sizes at all: ``[array, counts, displacements, type]``."""
         target = buffers.vector(recvbuf, function, "recvbuf", write=True)
-        return _copying(function, None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False), target)
+        return _copying(
+            function, None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False), target
+        )
 
     def _scatter(self, function: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> Callable[[], None]:
         """Send one block of the root to each process."""
@@ -858,9 +871,7 @@ and 3.
         (source,) = buffers.many(sendbuf, function, "sendbuf", write=False, blocks=1, typed=True)
         return _copying(function, source, target, exact=True)
 
-    def _reduce(
-        self, function: str, sendbuf: Any, recvbuf: Any, op: Op = _SUM, root: int = 0
-    ) -> Callable[[], None]:
+    def _reduce(self, function: str, sendbuf: Any, recvbuf: Any, op: Op = _SUM, root: int = 0) -> Callable[[], None]:
         """Combine the buffers of all processes at the root."""
         _root(root, function)
         return self._allreduce(function, sendbuf, recvbuf, op)
@@ -884,9 +895,7 @@ and 3.
         self._allreduce(function, sendbuf, recvbuf, op)
         return lambda: None
 
-    def _reduce_scatter_block(
-        self, function: str, sendbuf: Any, recvbuf: Any, op: Op = _SUM
-    ) -> Callable[[], None]:
+    def _reduce_scatter_block(self, function: str, sendbuf: Any, recvbuf: Any, op: Op = _SUM) -> Callable[[], None]:
         """Combine the buffers of all processes, and give each an equal block."""
         return self._allreduce(function, sendbuf, recvbuf, op)
 
@@ -1010,8 +1019,8 @@ and 3.
 
 _attached: list[Any] = []
 _UNSENT = (
-    "no receive was posted for the message, and MPI buffers only short ones. Post the receive first (Irecv), use Sendrecv, "
-    "or send without waiting (Isend, isend)."
+    "no receive was posted for the message, and MPI buffers only short ones. Post the receive first (Irecv), use "
+    "Sendrecv, or send without waiting (Isend, isend)."
 )
 _UNRECEIVED = "no such message was sent to the own rank. Send it first (Isend, isend), or use Sendrecv."
 

@@ -100,14 +100,11 @@ INTEGERS: dict[str, int] = {
     "MAX_LIBRARY_VERSION_STRING": 8191,
     "VERSION": 4,
     "SUBVERSION": 0,
-} | {
-    f"COMBINER_{name}": number
-    for number, name in enumerate(
-        "NAMED DUP CONTIGUOUS VECTOR HVECTOR INDEXED HINDEXED INDEXED_BLOCK HINDEXED_BLOCK STRUCT SUBARRAY DARRAY "
-        "RESIZED".split(),
-        start=1,
-    )
 }
+_COMBINERS = (
+    "NAMED DUP CONTIGUOUS VECTOR HVECTOR INDEXED HINDEXED INDEXED_BLOCK HINDEXED_BLOCK STRUCT SUBARRAY DARRAY RESIZED"
+)
+INTEGERS |= {f"COMBINER_{name}": number for number, name in enumerate(_COMBINERS.split(), start=1)}
 
 
 def real_mpi() -> Any:

@@ -30,31 +30,47 @@ _EMPTY = np.empty(0, np.int64)
 _ORDER = {name: INTEGERS[f"ORDER_{name}"] for name in ("C", "F")}
 
 
+_STATE = (
+    "_align",
+    "_attributes",
+    "_code",
+    "_committed",
+    "_how",
+    "_lb",
+    "_lengths",
+    "_name",
+    "_offsets",
+    "_padded",
+    "_predefined",
+    "_signature",
+    "_size",
+    "_ub",
+)
+
+
 class Datatype(Attributes):
     """What a message consists of: a predefined type, or one derived from others."""
 
-    __slots__ = (
-        "_align",
-        "_attributes",
-        "_code",
-        "_committed",
-        "_how",
-        "_lb",
-        "_lengths",
-        "_name",
-        "_offsets",
-        "_padded",
-        "_predefined",
-        "_signature",
-        "_size",
-        "_ub",
-        "__weakref__",
-    )
+    __slots__ = (*_STATE, "__weakref__")
+    _align: int
+    _attributes: dict[int, Any]
+    _code: str
+    _committed: bool
+    _how: tuple[str, tuple[Any, ...]] | Any
+    _lb: int
+    _lengths: np.ndarray
+    _name: str
+    _offsets: np.ndarray
+    _padded: bool
+    _predefined: bool
+    _signature: Signature
+    _size: int
+    _ub: int
 
     def __init__(self, datatype: Datatype | None = None) -> None:
         # As in mpi4py: a new reference to the same type, by default to the null type.
         source = datatype if datatype is not None else globals().get("DATATYPE_NULL")
-        for name in Datatype.__slots__[:-1]:
+        for name in _STATE:
             setattr(self, name, getattr(source, name, None))
 
     @classmethod
@@ -117,17 +133,9 @@ class Datatype(Attributes):
             raise error("TYPE", f"{function}: the datatype is null; was it freed?")
 
     @property
-    def _signature_size(self) -> int:
-        return len(self._signature)
-
-    @property
     def _dense(self) -> bool:
         """Whether items follow each other without gaps, in the order of memory."""
-        return (
-            len(self._offsets) == 1
-            and int(self._offsets[0]) == self._lb
-            and self._size == self._ub - self._lb
-        )
+        return len(self._offsets) == 1 and int(self._offsets[0]) == self._lb and self._size == self._ub - self._lb
 
     # --- queries
 
@@ -249,7 +257,7 @@ class Datatype(Attributes):
     @property
     def typestr(self) -> str:
         """The type as NumPy writes it, such as ``"f8"``."""
-        if self and len(self._code) == 1 and self._code not in "SB" or self is BOOL:
+        if (self and len(self._code) == 1 and self._code not in "SB") or self is BOOL:
             dtype = np.dtype(self._code)
             return f"{dtype.kind}{dtype.itemsize}"
         return f"V{self._size}" if self else "V0"
@@ -277,7 +285,12 @@ class Datatype(Attributes):
             self.Free()
 
     def _derived(
-        self, combiner: str, arguments: tuple[Any, ...], starts: np.ndarray, lb: int | None = None, ub: int | None = None
+        self,
+        combiner: str,
+        arguments: tuple[Any, ...],
+        starts: np.ndarray,
+        lb: int | None = None,
+        ub: int | None = None,
     ) -> Datatype:
         """Make the type of items of this one that begin at the given bytes."""
         extent = self._ub - self._lb
@@ -486,7 +499,10 @@ class Datatype(Attributes):
         self._check(function)
         number = integer(value, function, argument)
         if number < 0:
-            raise error("ARG" if argument != "count" else "COUNT", f"{function}: argument {argument!r} is {number}; it can't be negative.")
+            raise error(
+                "ARG" if argument != "count" else "COUNT",
+                f"{function}: argument {argument!r} is {number}; it can't be negative.",
+            )
         return number
 
     def _lengths_and_displacements(
@@ -511,7 +527,8 @@ class Datatype(Attributes):
     def _many_blocks(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         first = np.cumsum(lengths) - lengths
         items = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(first, lengths)
-        return np.repeat(starts, lengths) + items * (self._ub - self._lb)
+        begins: np.ndarray = np.repeat(starts, lengths)
+        return begins + items * (self._ub - self._lb)
 
     # --- packing
 
@@ -675,7 +692,7 @@ def _cut(signature: Signature, size: int) -> Signature:
 # --- predefined types -------------------------------------------------------------------------------------------------
 
 DATATYPE_NULL = Datatype.__new__(Datatype)
-for _slot in Datatype.__slots__[:-1]:
+for _slot in _STATE:
     setattr(DATATYPE_NULL, _slot, None)
 
 PREDEFINED: dict[str, Datatype] = {}
@@ -881,11 +898,12 @@ def of_dtype(dtype: np.dtype[Any], function: str) -> Datatype:
         return PREDEFINED["CHAR" if dtype.kind == "S" else "BYTE"]
     if not dtype.isnative:
         raise BufferArgumentError(
-            f"{function}: no MPI datatype is for the dtype {dtype}, which has another byte order than this machine; convert "
-            "the array by a.astype(a.dtype.newbyteorder('=')), or give a datatype, as in [array, MPI.BYTE]."
+            f"{function}: no MPI datatype is for the dtype {dtype}, which has another byte order than this machine; "
+            "convert the array by a.astype(a.dtype.newbyteorder('=')), or give a datatype, as in [array, MPI.BYTE]."
         )
     raise TypeCodeError(
-        f"{function}: no MPI datatype is for the dtype {dtype}; give one, as in [array, MPI.BYTE], or convert the array."
+        f"{function}: no MPI datatype is for the dtype {dtype}; give one, as in [array, MPI.BYTE], or convert the "
+        "array."
     )
 
 

@@ -195,9 +195,11 @@ def no_pickle(value: Any) -> Any:
 class MPIFileException(MPIException, OSError):
     """An error of a file."""
 
-    # OSError makes its text of its own arguments.
-    __str__ = MPIException.__str__
-    __init__ = MPIException.__init__
+    def __init__(self, ierr: int = 0, text: str | None = None) -> None:
+        MPIException.__init__(self, ierr, text)
+
+    def __str__(self) -> str:  # OSError makes its text of its own arguments
+        return MPIException.__str__(self)
 
 
 def file_error(name: str, text: str) -> MPIFileException:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from cunumpy.mpi._serial.buffers import Buffer
     from cunumpy.mpi._serial.communicators import SerialComm
 
-_MODE = {name: INTEGERS[f"MODE_{name}"] for name in "CREATE RDONLY WRONLY RDWR DELETE_ON_CLOSE EXCL APPEND SEQUENTIAL".split()}
+_MODE = {
+    name: INTEGERS[f"MODE_{name}"]
+    for name in ["CREATE", "RDONLY", "WRONLY", "RDWR", "DELETE_ON_CLOSE", "EXCL", "APPEND", "SEQUENTIAL"]
+}
 _ERRORS = {
     errno.ENOENT: "NO_SUCH_FILE",
     errno.EEXIST: "FILE_EXISTS",
@@ -57,9 +60,16 @@ class SerialFile(Errors):
     _filetype: Datatype
     _position: int
     _shared: int
+    _split: str
+    _split_status: SerialStatus | None
+    _info: dict[str, str]
+    _datarep: str
+    _atomic: bool
 
     @classmethod
-    def Open(cls, comm: SerialComm, filename: Any, amode: int = _MODE["RDONLY"], info: Info | None = None) -> SerialFile:
+    def Open(
+        cls, comm: SerialComm, filename: Any, amode: int = _MODE["RDONLY"], info: Info | None = None
+    ) -> SerialFile:
         """Open a file, in a mode such as ``MPI.MODE_CREATE | MPI.MODE_RDWR``."""
         function = "File.Open"
         comm._check(function)
@@ -183,7 +193,7 @@ class SerialFile(Errors):
     amode = property(Get_amode)
     group = property(Get_group)
     info = property(Get_info, Set_info)
-    size = property(Get_size, Set_size)
+    size = property(Get_size)
     atomicity = property(Get_atomicity, Set_atomicity)
 
     # --- the view
@@ -206,12 +216,15 @@ class SerialFile(Errors):
             if not each or not each._committed:
                 raise error("TYPE", f"{function}: argument {argument!r} is null or not committed.")
         if not unit._size or kind._size % unit._size:
-            raise error("ARG", f"{function}: argument 'filetype' ({kind!r}) does not consist of whole items of {unit!r}.")
+            raise error(
+                "ARG", f"{function}: argument 'filetype' ({kind!r}) does not consist of whole items of {unit!r}."
+            )
         if (np.diff(kind._offsets) < 0).any() or (len(kind._offsets) and kind._offsets[0] < 0):
             raise error("ARG", f"{function}: argument 'filetype' ({kind!r}) must go through the file forwards.")
         if datarep != "native" and (datarep != "internal"):
             raise error(
-                "UNSUPPORTED_DATAREP", f"{function}: argument 'datarep' is {datarep!r}; supported are native and internal."
+                "UNSUPPORTED_DATAREP",
+                f"{function}: argument 'datarep' is {datarep!r}; supported are native and internal.",
             )
         if begin == own(INTEGERS["DISPLACEMENT_CURRENT"], "DISPLACEMENT_CURRENT") and self._amode & _MODE["SEQUENTIAL"]:
             begin = self._at(self._shared * self._etype._size)
@@ -236,7 +249,11 @@ class SerialFile(Errors):
         item, rest = divmod(byte, kind._size)
         ends = np.cumsum(kind._lengths)
         run = int(np.searchsorted(ends, rest, side="right"))
-        return self._disp + item * (kind._ub - kind._lb) + int(kind._offsets[run] + rest - (ends[run] - kind._lengths[run]))
+        return (
+            self._disp
+            + item * (kind._ub - kind._lb)
+            + int(kind._offsets[run] + rest - (ends[run] - kind._lengths[run]))
+        )
 
     def _runs(self, byte: int, size: int) -> list[tuple[int, int]]:
         """Return places and lengths in the file of bytes that are seen, from the `byte`-th on."""
@@ -476,7 +493,9 @@ def _flags(mode: int, function: str) -> int:
     """Return the flags of the operating system for a mode."""
     access = [name for name in ("RDONLY", "WRONLY", "RDWR") if mode & _MODE[name]]
     if len(access) != 1:
-        raise error("AMODE", f"{function}: argument 'amode' is {mode}; it needs one of MODE_RDONLY, MODE_WRONLY, MODE_RDWR.")
+        raise error(
+            "AMODE", f"{function}: argument 'amode' is {mode}; it needs one of MODE_RDONLY, MODE_WRONLY, MODE_RDWR."
+        )
     if access == ["RDONLY"] and mode & (_MODE["CREATE"] | _MODE["EXCL"]):
         raise error("AMODE", f"{function}: argument 'amode' has MODE_RDONLY with MODE_CREATE or MODE_EXCL.")
     if access == ["RDWR"] and mode & _MODE["SEQUENTIAL"]:
@@ -527,7 +546,7 @@ def _write_runs(fd: int, runs: list[tuple[int, int]], content: np.ndarray) -> No
     for group in _grouped(runs):
         begin, end = group[0][0], group[-1][0] + group[-1][1]
         if len(group) == 1:
-            _pwrite(fd, begin, memoryview(content[done : done + group[0][1]]))
+            _pwrite(fd, begin, content[done : done + group[0][1]].data)
             done += group[0][1]
             continue
         span = bytearray(end - begin)

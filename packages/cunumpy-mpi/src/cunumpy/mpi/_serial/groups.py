@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-
 class Group:
     """A group of processes: this one, or none."""
 

@@ -17,7 +17,7 @@ from cunumpy.mpi._serial.exceptions import error, no_pickle, would_wait
 from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus
 
 EAGER = 1024
-"""Bytes up to which a send is finished before somebody receives it. MPI promises nothing; Open MPI's limit to itself."""
+"""Bytes up to which a send is finished before somebody receives it: Open MPI's limit; MPI itself promises nothing."""
 
 OBJECT_BYTES = 32768
 """Bytes that `irecv` can take unless it is given a buffer; mpi4py's default."""
@@ -130,7 +130,11 @@ def deliver(message: Message, posted: Posted) -> None:
                 f"{posted.function}: the message with tag {message.tag} is "
                 + ("a Python object" if message.source is None else "of a buffer")
                 + ", and was to be received "
-                + ("as an object; use Recv for buffers." if posted.target is None else "into a buffer; use recv for objects.")
+                + (
+                    "as an object; use Recv for buffers."
+                    if posted.target is None
+                    else "into a buffer; use recv for objects."
+                )
             )
         if posted.target is not None:
             _store(message, posted.target, posted.function)
@@ -139,7 +143,8 @@ def deliver(message: Message, posted: Posted) -> None:
                 raise error(
                     "TRUNCATE",
                     f"{posted.function}: the object has {len(message.content)} bytes and would be truncated to "
-                    f"{posted.limit}; give irecv a larger buffer, as in irecv(bytearray(10**6), source=0), or use recv.",
+                    f"{posted.limit}; give irecv a larger buffer, as in irecv(bytearray(10**6), source=0), or use "
+                    "recv.",
                 )
             result = pickle.loads(message.content)
     except Exception as caught:  # it is raised by who waits for the receive
@@ -173,6 +178,7 @@ class Mailbox:
         request = message.sender = SerialRequest(
             complete=False, waiting_for=f"a receive of the message with tag {message.tag} to the own rank"
         )
+        request._message = message
         with self.lock:
             for posted in self.posted:
                 if posted.tag in (ANY_TAG, message.tag):
@@ -273,5 +279,3 @@ def check_finished(request: SerialRequest, function: str, what: str) -> None:
         if request._withdraw is not None:
             request._withdraw()
         raise would_wait(function, what)
-
-

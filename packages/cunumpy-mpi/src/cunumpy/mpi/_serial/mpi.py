@@ -191,7 +191,7 @@ class SerialMPI:
         number = integer(size, "MPI.Alloc_mem", "size")
         if number < 0:
             raise exceptions.error("ARG", f"MPI.Alloc_mem: argument 'size' is {number}; it can't be negative.")
-        return memoryview(np.zeros(number, np.uint8))
+        return np.zeros(number, np.uint8).data
 
     @staticmethod
     def Free_mem(mem: memoryview) -> None:

@@ -22,6 +22,12 @@ class Op:
     """A reduction: ``op(x, y)`` for Python objects, and with buffers in the collectives."""
 
     __slots__ = ("_commutes", "_function", "_kinds", "_name", "_scalar", "_ufunc")
+    _commutes: bool
+    _function: Callable[..., Any] | None
+    _kinds: str
+    _name: str
+    _scalar: Callable[[Any, Any], Any] | None
+    _ufunc: Callable[..., Any] | None
 
     def __init__(self, op: Op | None = None) -> None:
         # As in mpi4py: a new reference to the same operation, by default to the null one.

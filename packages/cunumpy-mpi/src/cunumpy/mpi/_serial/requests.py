@@ -189,6 +189,7 @@ class SerialRequest:
         self._status: SerialStatus | None = None
         self._error: Exception | None = None
         self._withdraw: Callable[[], bool] | None = None  # takes a posted receive or an unsent message back
+        self._message: Any = None  # that it sends
 
     def __bool__(self) -> bool:
         return not self._null
@@ -397,7 +398,9 @@ class SerialRequest:
 def _checked(requests: Sequence[Any], function: str) -> Sequence[SerialRequest]:
     for request in requests:
         if not isinstance(request, SerialRequest):
-            raise ArgumentTypeError(f"{function}: argument 'requests' must hold requests of the stand-in, got {request!r}.")
+            raise ArgumentTypeError(
+                f"{function}: argument 'requests' must hold requests of the stand-in, got {request!r}."
+            )
     return requests
 
 

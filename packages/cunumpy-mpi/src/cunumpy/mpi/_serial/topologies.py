@@ -59,9 +59,7 @@ class SerialTopocomm(SerialComm):
     def _equal_blocks(self, function: str, sendbuf: Any, recvbuf: Any) -> tuple[list[Buffer], list[Buffer]]:
         sources, destinations = self._neighbours()
         return (
-            buffers.many(
-                sendbuf, function, "sendbuf", write=False, blocks=len(destinations), typed=False, plain=True
-            ),
+            buffers.many(sendbuf, function, "sendbuf", write=False, blocks=len(destinations), typed=False, plain=True),
             buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=True),
         )
 
@@ -87,9 +85,7 @@ class SerialTopocomm(SerialComm):
         """Send one block to all neighbours, and receive one of each."""
         sources, destinations = self._neighbours()
         source = buffers.simple(sendbuf, function, "sendbuf", write=False)
-        received = buffers.many(
-            recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=True
-        )
+        received = buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=True)
         return self._exchange(function, [source] * len(destinations), received)
 
     def _neighbor_allgatherv(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
@@ -131,8 +127,8 @@ class SerialTopocomm(SerialComm):
 def _unmatched(function: str) -> Exception:
     return error(
         "TOPOLOGY",
-        f"{function}: the graph has not as many edges from this process to itself as to it from itself, so that MPI would "
-        "wait forever.",
+        f"{function}: the graph has not as many edges from this process to itself as to it from itself, so that MPI "
+        "would wait forever.",
     )
 
 
@@ -185,7 +181,9 @@ class SerialCartcomm(SerialTopocomm):
         for axis, (value, periodic) in enumerate(zip(values, self._periods, strict=True)):
             if integer(value, function, "coords") != 0 and not periodic:
                 raise error(
-                    "ARG", f"{function}: argument 'coords' is {values}; axis {axis} has only coordinate 0, and is not periodic."
+                    "ARG",
+                    f"{function}: argument 'coords' is {values}; axis {axis} has only coordinate 0, and is not "
+                    "periodic.",
                 )
         return 0
 

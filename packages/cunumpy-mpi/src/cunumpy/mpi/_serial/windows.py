@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy.errors import ArgumentError
-from cunumpy.mpi._serial import buffers, messages, operations
+from cunumpy.mpi._serial import buffers, messages
 from cunumpy.mpi._serial.attributes import Attributes
 from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, integer, own
-from cunumpy.mpi._serial.datatypes import Datatype, as_datatype
+from cunumpy.mpi._serial.datatypes import Datatype, as_datatype, dtype_of
 from cunumpy.mpi._serial.exceptions import error, no_pickle
 from cunumpy.mpi._serial.groups import Errors, Group, Info
 from cunumpy.mpi._serial.operations import PREDEFINED_OPS, Op, as_op
@@ -52,9 +52,8 @@ class SerialWin(Attributes, Errors):
         made._attributes = {}
         made._epoch = ""  # "fence", "lock", "lock_all" or "start"
         made._exposed = False
-        made._open_fence = False
-        made._dynamic: list[Any] = []  # type: ignore[misc]
-        made._memory: Any = np.empty(0, np.uint8)  # type: ignore[misc]
+        made._dynamic = []
+        made._memory = np.empty(0, np.uint8)
         made._on_device, made._owner = False, None
         if memory is not None:
             made._memory, _, made._on_device, made._owner = buffers.memory_of(memory, function, "memory", write=True)
@@ -63,6 +62,14 @@ class SerialWin(Attributes, Errors):
     _unit: int
     _flavor: str
     _epoch: str
+    _exposed: bool
+    _given: Any
+    _memory: Any
+    _on_device: bool
+    _owner: Any
+    _dynamic: list[Any]
+    _info: dict[str, str]
+    _name: str
 
     @classmethod
     def Create(cls, memory: Any, disp_unit: int = 1, info: Info | None = None, comm: Any = None) -> SerialWin:
@@ -140,7 +147,9 @@ class SerialWin(Attributes, Errors):
     __reduce__ = no_pickle
 
     def __repr__(self) -> str:
-        return "SerialMPI.WIN_NULL" if self._null else f"SerialMPI.Win({self._flavor.lower()}, {len(self._memory)} bytes)"
+        return (
+            "SerialMPI.WIN_NULL" if self._null else f"SerialMPI.Win({self._flavor.lower()}, {len(self._memory)} bytes)"
+        )
 
     def __enter__(self) -> SerialWin:
         return self
@@ -326,7 +335,9 @@ class SerialWin(Attributes, Errors):
         displacement, count, datatype = 0, origin.count, origin.type
         if isinstance(target, (list, tuple)):
             if not 1 <= len(target) <= 3:
-                raise ArgumentError(f"{function}: argument 'target' must be (displacement, count, type), got {target!r}.")
+                raise ArgumentError(
+                    f"{function}: argument 'target' must be (displacement, count, type), got {target!r}."
+                )
             displacement = integer(target[0], function, "target")
             if len(target) > 1:
                 count = integer(target[1], function, "target")
@@ -390,15 +401,11 @@ class SerialWin(Attributes, Errors):
         """Combine a buffer with what is in the window."""
         self._accumulate("Win.Accumulate", origin, None, target_rank, target, op)
 
-    def Get_accumulate(
-        self, origin: Any, result: Any, target_rank: int, target: Any = None, op: Op = _SUM
-    ) -> None:
+    def Get_accumulate(self, origin: Any, result: Any, target_rank: int, target: Any = None, op: Op = _SUM) -> None:
         """Combine a buffer with what is in the window, and return in `result` what was there before."""
         self._accumulate("Win.Get_accumulate", origin, result, target_rank, target, op)
 
-    def _accumulate(
-        self, function: str, origin: Any, result: Any, target_rank: int, target: Any, op: Op
-    ) -> None:
+    def _accumulate(self, function: str, origin: Any, result: Any, target_rank: int, target: Any, op: Op) -> None:
         self._check(function)
         operation = as_op(op, function)
         if operation._function is not None:
@@ -422,16 +429,14 @@ class SerialWin(Attributes, Errors):
             before.store(found, function)
         if operation == _NO_OP:
             return
-        dtype = operations.dtype_of(basic)
+        dtype = dtype_of(basic)
         assert dtype is not None
         content = source.load()
         known = found[: len(content)]
         combined = content if operation == _REPLACE else operation._combine(content.view(dtype), known.view(dtype))
         place.store(combined.view(np.uint8), function)
 
-    def Fetch_and_op(
-        self, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Op = _SUM
-    ) -> None:
+    def Fetch_and_op(self, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Op = _SUM) -> None:
         """Combine one element with that in the window, and return in `result` what was there before."""
         function = "Win.Fetch_and_op"
         for name, value in (("origin", origin), ("result", result)):
@@ -440,10 +445,8 @@ class SerialWin(Attributes, Errors):
                 raise ArgumentError(f"{function}: argument {name!r} must have one element, got {count}.")
         self._accumulate(function, origin, result, target_rank, (target_disp, 1), op)
 
-    def Compare_and_swap(
-        self, origin: Any, compare: Any, result: Any, target_rank: int, target_disp: int = 0
-    ) -> None:
-        """Write one element to the window if that which is there equals `compare`; return in `result` what was there."""
+    def Compare_and_swap(self, origin: Any, compare: Any, result: Any, target_rank: int, target_disp: int = 0) -> None:
+        """Write one element if that in the window equals `compare`; return in `result` what was there before."""
         function = "Win.Compare_and_swap"
         self._check(function)
         if messages.checked_dest(target_rank, function, "target_rank") == PROC_NULL:
@@ -453,7 +456,7 @@ class SerialWin(Attributes, Errors):
         before = buffers.simple(result, function, "result", write=True)
         if not new.count == old.count == before.count == 1:
             raise ArgumentError(f"{function}: arguments 'origin', 'compare' and 'result' must have one element each.")
-        dtype = operations.dtype_of(new.type)
+        dtype = dtype_of(new.type)
         if dtype is None or dtype.kind not in "iub":
             raise error("TYPE", f"{function}: defined for integers and truth values, got {new.type!r}.")
         place = self._target(function, new, (target_disp, 1))

@@ -1,0 +1,76 @@
+"""The serial stand-in beside mpi4py: each understands what the program took from the other's module."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cunumpy as xp
+from mpi_under_test import MPI, REAL
+
+SERIAL = xp.mpi.get_mpi(False)
+
+pytestmark = pytest.mark.skipif(not REAL, reason="this is about mpi4py")
+
+
+@pytest.fixture
+def serial():
+    return SERIAL.COMM_SELF.Dup()
+
+
+def test_which_is_which(comm):
+    assert xp.mpi.get_mpi() is MPI
+    assert xp.mpi.launched_under_mpi()
+    assert not xp.mpi.is_serial(comm)
+    assert not xp.mpi.is_serial(MPI)
+    assert xp.mpi.is_serial(SERIAL.COMM_WORLD)
+
+
+def test_constants(serial):
+    status = MPI.Status()
+    serial.Recv(np.zeros(1), source=MPI.PROC_NULL, status=status)
+    assert status.Get_source() == MPI.PROC_NULL
+    assert status.Get_tag() == MPI.ANY_TAG
+    serial.Isend(np.ones(3), dest=0, tag=5)
+    serial.Recv(received := np.zeros(3), source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=status)
+    assert (status.Get_source(), status.Get_tag(), status.Get_count(MPI.DOUBLE)) == (0, 5, 3)
+    serial.Allreduce(MPI.IN_PLACE, received, op=MPI.MAX)
+    assert (received == 1).all()
+    with pytest.raises(SERIAL.Exception):
+        serial.Allreduce(MPI.IN_PLACE, received, op=MPI.BAND)
+    assert serial.Split(MPI.UNDEFINED) == SERIAL.COMM_NULL
+    assert serial.Get_attr(MPI.TAG_UB) >= 32767
+    assert SERIAL.REQUEST_NULL == MPI.REQUEST_NULL
+
+
+def test_datatypes(serial):
+    def types(module):
+        double, both = module.DOUBLE, [module.DOUBLE, module.INT]
+        return (
+            double,
+            module.DOUBLE_INT,
+            double.Create_vector(3, 1, 4),
+            module.INT.Create_subarray([4, 4], [2, 2], [1, 1], module.ORDER_F),
+            module.Datatype.Create_struct([1, 1], [0, 8], both),
+            double.Create_resized(0, 24),
+            double.Create_indexed([2, 1], [3, 0]),
+            double.Dup(),
+        )
+
+    for real, own in zip(types(MPI), types(SERIAL), strict=True):
+        memory = np.arange(16.0)
+        results = []
+        for datatype in (real, own):
+            datatype.Commit()
+            serial.Sendrecv([memory, 1, datatype], 0, 0, [packed := np.zeros(128, "u1"), SERIAL.BYTE], 0, 0)
+            results.append(packed)
+        np.testing.assert_array_equal(*results)
+        size = real.Get_size()
+        assert results[0][size:].sum() == 0
+
+
+def test_operations_of_the_program(serial):
+    op = MPI.Op.Create(lambda x, y, t: None)
+    serial.Allreduce(np.ones(2), received := np.zeros(2), op=op)
+    assert (received == 1).all()
+    op.Free()
