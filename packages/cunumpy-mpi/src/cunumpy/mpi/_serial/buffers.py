@@ -61,6 +61,13 @@ class Buffer:
     """Checked memory of a message: bytes, and which of them."""
 
     __slots__ = ("base", "count", "memory", "name", "on_device", "owner", "type")
+    base: int
+    count: int
+    memory: Any
+    name: str
+    on_device: bool
+    owner: Any
+    type: Datatype
 
     def __init__(
         self, memory: Any, base: int, count: int, datatype: Datatype, *, on_device: bool, owner: Any, name: str

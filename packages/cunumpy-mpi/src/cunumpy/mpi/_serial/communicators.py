@@ -252,15 +252,15 @@ and 3.
         """Return the communicator with the processes that started this one; there is none."""
         return COMM_NULL
 
-    rank = property(Get_rank)
-    size = property(Get_size)
-    group = property(Get_group)
-    name = property(Get_name, Set_name)
-    topology = property(Get_topology)
-    info = property(Get_info, Set_info)
-    is_inter = property(Is_inter)
-    is_intra = property(Is_intra)
-    is_topo = property(lambda self: self.Get_topology() != UNDEFINED)
+    rank: property = property(Get_rank)
+    size: property = property(Get_size)
+    group: property = property(Get_group)
+    name: property = property(Get_name, Set_name)
+    topology: property = property(Get_topology)
+    info: property = property(Get_info, Set_info)
+    is_inter: property = property(Is_inter)
+    is_intra: property = property(Is_intra)
+    is_topo: property = property(lambda self: self.Get_topology() != UNDEFINED)
 
     def _predefined_attribute(self, keyval: int) -> Any:
         values = {
@@ -632,7 +632,10 @@ and 3.
         """Take a message out for a receive of its own, if there is one."""
         return self._look("comm.Improbe", source, tag, status, take=True)
 
-    probe, iprobe, mprobe, improbe = Probe, Iprobe, Mprobe, Improbe
+    probe = Probe
+    iprobe = Iprobe
+    mprobe = Mprobe
+    improbe = Improbe
 
     def _look(self, function: str, source: int, tag: int, status: Any, *, take: bool) -> Message | None:
         self._check(function)
@@ -915,6 +918,57 @@ and 3.
                     )
         return self._allreduce(function, sendbuf, recvbuf, op)
 
+    Barrier: Callable[..., Any]
+    Ibarrier: Callable[..., Any]
+    Barrier_init: Callable[..., Any]
+    Bcast: Callable[..., Any]
+    Ibcast: Callable[..., Any]
+    Bcast_init: Callable[..., Any]
+    Gather: Callable[..., Any]
+    Igather: Callable[..., Any]
+    Gather_init: Callable[..., Any]
+    Gatherv: Callable[..., Any]
+    Igatherv: Callable[..., Any]
+    Gatherv_init: Callable[..., Any]
+    Scatter: Callable[..., Any]
+    Iscatter: Callable[..., Any]
+    Scatter_init: Callable[..., Any]
+    Scatterv: Callable[..., Any]
+    Iscatterv: Callable[..., Any]
+    Scatterv_init: Callable[..., Any]
+    Allgather: Callable[..., Any]
+    Iallgather: Callable[..., Any]
+    Allgather_init: Callable[..., Any]
+    Allgatherv: Callable[..., Any]
+    Iallgatherv: Callable[..., Any]
+    Allgatherv_init: Callable[..., Any]
+    Alltoall: Callable[..., Any]
+    Ialltoall: Callable[..., Any]
+    Alltoall_init: Callable[..., Any]
+    Alltoallv: Callable[..., Any]
+    Ialltoallv: Callable[..., Any]
+    Alltoallv_init: Callable[..., Any]
+    Alltoallw: Callable[..., Any]
+    Ialltoallw: Callable[..., Any]
+    Alltoallw_init: Callable[..., Any]
+    Reduce: Callable[..., Any]
+    Ireduce: Callable[..., Any]
+    Reduce_init: Callable[..., Any]
+    Allreduce: Callable[..., Any]
+    Iallreduce: Callable[..., Any]
+    Allreduce_init: Callable[..., Any]
+    Reduce_scatter: Callable[..., Any]
+    Ireduce_scatter: Callable[..., Any]
+    Reduce_scatter_init: Callable[..., Any]
+    Reduce_scatter_block: Callable[..., Any]
+    Ireduce_scatter_block: Callable[..., Any]
+    Reduce_scatter_block_init: Callable[..., Any]
+    Scan: Callable[..., Any]
+    Iscan: Callable[..., Any]
+    Scan_init: Callable[..., Any]
+    Exscan: Callable[..., Any]
+    Iexscan: Callable[..., Any]
+    Exscan_init: Callable[..., Any]
     Barrier, Ibarrier, Barrier_init = forms("Barrier", _barrier)
     Bcast, Ibcast, Bcast_init = forms("Bcast", _bcast)
     Gather, Igather, Gather_init = forms("Gather", _gather)

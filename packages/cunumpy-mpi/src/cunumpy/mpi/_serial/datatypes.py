@@ -10,7 +10,7 @@ import itertools
 import math
 import operator
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -111,7 +111,7 @@ class Datatype(Attributes):
             return bool(self) == bool(other)
         return self._how is other._how
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         if not self:
@@ -235,19 +235,19 @@ class Datatype(Attributes):
         values = [list(value) if isinstance(value, tuple) else value for value in arguments[1:]]
         return arguments[0], combiner, dict(zip(names, values, strict=True))
 
-    size = property(Get_size)
-    lb = property(lambda self: self.Get_extent()[0])
-    extent = property(lambda self: self.Get_extent()[1])
-    ub = property(lambda self: sum(self.Get_extent()))
-    true_lb = property(lambda self: self.Get_true_extent()[0])
-    true_extent = property(lambda self: self.Get_true_extent()[1])
-    true_ub = property(lambda self: sum(self.Get_true_extent()))
-    name = property(Get_name, Set_name)
-    envelope = property(Get_envelope)
-    contents = property(Get_contents)
-    combiner = property(lambda self: self.Get_envelope()[4])
-    is_named = property(lambda self: bool(self) and self._how[0] == "NAMED")
-    is_predefined = property(lambda self: not self or self._predefined)
+    size: property = property(Get_size)
+    lb: property = property(lambda self: self.Get_extent()[0])
+    extent: property = property(lambda self: self.Get_extent()[1])
+    ub: property = property(lambda self: sum(self.Get_extent()))
+    true_lb: property = property(lambda self: self.Get_true_extent()[0])
+    true_extent: property = property(lambda self: self.Get_true_extent()[1])
+    true_ub: property = property(lambda self: sum(self.Get_true_extent()))
+    name: property = property(Get_name, Set_name)
+    envelope: property = property(Get_envelope)
+    contents: property = property(Get_contents)
+    combiner: property = property(lambda self: self.Get_envelope()[4])
+    is_named: property = property(lambda self: bool(self) and self._how[0] == "NAMED")
+    is_predefined: property = property(lambda self: not self or self._predefined)
 
     @property
     def typechar(self) -> str:
@@ -527,8 +527,8 @@ class Datatype(Attributes):
     def _many_blocks(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         first = np.cumsum(lengths) - lengths
         items = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(first, lengths)
-        begins: np.ndarray = np.repeat(starts, lengths)
-        return begins + items * (self._ub - self._lb)
+        begins: np.ndarray = np.repeat(starts, lengths) + items * (self._ub - self._lb)
+        return begins
 
     # --- packing
 
@@ -629,7 +629,8 @@ def _distributed(n: int, kind: int, block: int, ranks: int, coordinate: int, fun
     if kind != INTEGERS["DISTRIBUTE_CYCLIC"] or size < 1:
         raise error("ARG", f"{function}: 'distribs' holds {kind} with {block} in 'dargs'.")
     index = np.arange(n)
-    return index[(index // size) % ranks == coordinate]
+    chosen: np.ndarray = index[(index // size) % ranks == coordinate]
+    return chosen
 
 
 def _merged(offsets: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

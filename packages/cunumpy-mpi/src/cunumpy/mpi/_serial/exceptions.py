@@ -123,9 +123,9 @@ class MPIException(CommunicationError):
         """Return what the class of the error means."""
         return error_string(self._code)
 
-    error_code = property(Get_error_code)
-    error_class = property(Get_error_class)
-    error_string = property(Get_error_string)
+    error_code: property = property(Get_error_code)
+    error_class: property = property(Get_error_class)
+    error_string: property = property(Get_error_string)
 
 
 class MPIArgumentException(MPIException, ArgumentError):

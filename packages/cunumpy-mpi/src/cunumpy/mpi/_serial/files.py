@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class SerialFile(Errors):
             return NotImplemented
         return self is other or (not self and not other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
     __reduce__ = no_pickle
 
     def __repr__(self) -> str:
@@ -190,11 +190,11 @@ class SerialFile(Errors):
         self._open("File.Get_type_extent")
         return int(as_datatype(datatype, "File.Get_type_extent").extent)
 
-    amode = property(Get_amode)
-    group = property(Get_group)
-    info = property(Get_info, Set_info)
-    size = property(Get_size)
-    atomicity = property(Get_atomicity, Set_atomicity)
+    amode: property = property(Get_amode)
+    group: property = property(Get_group)
+    info: property = property(Get_info, Set_info)
+    size: property = property(Get_size)
+    atomicity: property = property(Get_atomicity, Set_atomicity)
 
     # --- the view
 
@@ -407,9 +407,12 @@ class SerialFile(Errors):
         self._moved("File.Write_shared", self._write, buf, "_shared", status)
 
     # With one process, what all do together is what one does.
-    Read_all, Write_all = Read, Write
-    Read_at_all, Write_at_all = Read_at, Write_at
-    Read_ordered, Write_ordered = Read_shared, Write_shared
+    Read_all = Read
+    Write_all = Write
+    Read_at_all = Read_at
+    Write_at_all = Write_at
+    Read_ordered = Read_shared
+    Write_ordered = Write_shared
 
     def _later(self, name: str, *arguments: Any) -> SerialRequest:
         request, status = SerialRequest(), SerialStatus()
@@ -441,8 +444,10 @@ class SerialFile(Errors):
         """Write from the position on that all processes share, without waiting."""
         return self._later("Write_shared", buf)
 
-    Iread_all, Iwrite_all = Iread, Iwrite
-    Iread_at_all, Iwrite_at_all = Iread_at, Iwrite_at
+    Iread_all = Iread
+    Iwrite_all = Iwrite
+    Iread_at_all = Iread_at
+    Iwrite_at_all = Iwrite_at
 
     def _begin(self, name: str, *arguments: Any) -> None:
         if self._split:

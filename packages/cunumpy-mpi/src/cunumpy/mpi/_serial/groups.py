@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cunumpy.errors import ArgumentTypeError
 from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, UNDEFINED, integer, own
@@ -31,7 +31,7 @@ class Group:
     def __eq__(self, other: object) -> bool:
         return self._size == other._size if isinstance(other, Group) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
     __reduce__ = no_pickle
 
     def __repr__(self) -> str:
@@ -50,8 +50,8 @@ class Group:
         """Return the rank of this process, UNDEFINED if it is not in the group."""
         return 0 if self._ranks("Get_rank") else UNDEFINED
 
-    size = property(Get_size)
-    rank = property(Get_rank)
+    size: property = property(Get_size)
+    rank: property = property(Get_rank)
 
     def Dup(self) -> Group:
         """Return a copy."""
@@ -173,7 +173,7 @@ class Info:
     def __eq__(self, other: object) -> bool:
         return self._entries is other._entries if isinstance(other, Info) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"SerialMPI.Info({self._entries})" if self else "SerialMPI.INFO_NULL"
@@ -321,7 +321,7 @@ class Errhandler:
             return NotImplemented
         return self._name == other._name and self._function is other._function
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"SerialMPI.{self._name or 'Errhandler'}"

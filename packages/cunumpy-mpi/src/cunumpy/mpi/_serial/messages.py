@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 from cunumpy.errors import ArgumentTypeError
 from cunumpy.mpi._serial import buffers
@@ -31,7 +31,7 @@ class Message:
         self.content = content  # packed bytes; those of a pickle for an object
         self.source = source  # None for an object
         self.sender: SerialRequest | None = None
-        self.status = SerialStatus()
+        self.status: SerialStatus = SerialStatus()
         self.status.source, self.status.tag, self.status.count = 0, tag, len(content)
         self._state = "under way"  # then "matched" by a probe, and "null"
 
@@ -41,7 +41,7 @@ class Message:
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Message) and not self and not other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
     __reduce__ = no_pickle
 
     def __repr__(self) -> str:
@@ -90,7 +90,15 @@ class Message:
         """Take a message out for a receive of its own, if there is one."""
         return comm.Improbe(source, tag, status)  # type: ignore[no-any-return]
 
-    probe, iprobe = Probe, Iprobe
+    @classmethod
+    def probe(cls, comm: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Message:
+        """Do `Probe`."""
+        return cls.Probe(comm, source, tag, status)
+
+    @classmethod
+    def iprobe(cls, comm: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Message | None:
+        """Do `Iprobe`."""
+        return cls.Iprobe(comm, source, tag, status)
 
 
 MESSAGE_NULL = Message(ANY_TAG, b"", None)

@@ -70,36 +70,36 @@ class SerialMPI:
     Win = windows.SerialWin
     Exception = exceptions.MPIException
 
-    COMM_WORLD = communicators.COMM_WORLD
-    COMM_SELF = communicators.COMM_SELF
-    COMM_NULL = communicators.COMM_NULL
-    DATATYPE_NULL = DATATYPE_NULL
-    REQUEST_NULL = requests.REQUEST_NULL
-    MESSAGE_NULL = messages.MESSAGE_NULL
-    MESSAGE_NO_PROC = messages.MESSAGE_NO_PROC
-    OP_NULL = OP_NULL
-    GROUP_NULL = groups.GROUP_NULL
-    GROUP_EMPTY = groups.GROUP_EMPTY
-    INFO_NULL = groups.INFO_NULL
-    INFO_ENV = groups.INFO_ENV
-    ERRHANDLER_NULL = groups.ERRHANDLER_NULL
-    ERRORS_RETURN = groups.ERRORS_RETURN
-    ERRORS_ABORT = groups.ERRORS_ABORT
-    ERRORS_ARE_FATAL = groups.ERRORS_ARE_FATAL
-    FILE_NULL = files.FILE_NULL
-    WIN_NULL = windows.WIN_NULL
-    IN_PLACE = buffers.IN_PLACE
-    BOTTOM = buffers.BOTTOM
+    COMM_WORLD: communicators.SerialComm = communicators.COMM_WORLD
+    COMM_SELF: communicators.SerialComm = communicators.COMM_SELF
+    COMM_NULL: communicators.SerialComm = communicators.COMM_NULL
+    DATATYPE_NULL: Any = DATATYPE_NULL
+    REQUEST_NULL: requests.SerialRequest = requests.REQUEST_NULL
+    MESSAGE_NULL: messages.Message = messages.MESSAGE_NULL
+    MESSAGE_NO_PROC: messages.Message = messages.MESSAGE_NO_PROC
+    OP_NULL: Any = OP_NULL
+    GROUP_NULL: groups.Group = groups.GROUP_NULL
+    GROUP_EMPTY: groups.Group = groups.GROUP_EMPTY
+    INFO_NULL: groups.Info = groups.INFO_NULL
+    INFO_ENV: groups.Info = groups.INFO_ENV
+    ERRHANDLER_NULL: groups.Errhandler = groups.ERRHANDLER_NULL
+    ERRORS_RETURN: groups.Errhandler = groups.ERRORS_RETURN
+    ERRORS_ABORT: groups.Errhandler = groups.ERRORS_ABORT
+    ERRORS_ARE_FATAL: groups.Errhandler = groups.ERRORS_ARE_FATAL
+    FILE_NULL: files.SerialFile = files.FILE_NULL
+    WIN_NULL: windows.SerialWin = windows.WIN_NULL
+    IN_PLACE: buffers.Placeholder = buffers.IN_PLACE
+    BOTTOM: buffers.Placeholder = buffers.BOTTOM
 
-    _typedict = TYPEDICT
+    _typedict: dict[str, Any] = TYPEDICT
 
-    Get_error_class = staticmethod(exceptions.error_class)
-    Get_error_string = staticmethod(exceptions.error_string)
-    Add_error_class = staticmethod(exceptions.add_error_class)
-    Add_error_code = staticmethod(exceptions.add_error_code)
-    Add_error_string = staticmethod(exceptions.add_error_string)
-    Attach_buffer = staticmethod(communicators.SerialComm.Attach_buffer)
-    Detach_buffer = staticmethod(communicators.SerialComm.Detach_buffer)
+    Get_error_class: staticmethod[[int], int] = staticmethod(exceptions.error_class)
+    Get_error_string: staticmethod[[int], str] = staticmethod(exceptions.error_string)
+    Add_error_class: staticmethod[[], int] = staticmethod(exceptions.add_error_class)
+    Add_error_code: staticmethod[[int], int] = staticmethod(exceptions.add_error_code)
+    Add_error_string: staticmethod[[int, str], None] = staticmethod(exceptions.add_error_string)
+    Attach_buffer: staticmethod[[Any], None] = staticmethod(communicators.SerialComm.Attach_buffer)
+    Detach_buffer: staticmethod[[], Any] = staticmethod(communicators.SerialComm.Detach_buffer)
 
     def __repr__(self) -> str:
         return "<SerialMPI, in the place of mpi4py.MPI for one process>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Op:
             return NotImplemented
         return self._name == other._name and self._function is other._function
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"SerialMPI.{self._name}" if self._name else "SerialMPI.Op(user-defined)"
@@ -97,8 +97,8 @@ class Op:
             raise error("OP", "Op.Is_commutative: the operation is null.")
         return self._commutes
 
-    is_commutative = property(Is_commutative)
-    is_predefined = property(lambda self: bool(self._name))
+    is_commutative: property = property(Is_commutative)
+    is_predefined: property = property(lambda self: bool(self._name))
 
     def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:
         """Combine two buffers, and write the result to the second."""

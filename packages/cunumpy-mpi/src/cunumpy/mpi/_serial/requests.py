@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cunumpy.errors import ArgumentTypeError
 from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, real_mpi
@@ -59,7 +59,7 @@ class SerialStatus:
     def __eq__(self, other: object) -> bool:
         return self._state() == other._state() if isinstance(other, SerialStatus) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"SerialStatus(source={self.source}, tag={self.tag}, error={self.error}, count={self._size})"
@@ -134,7 +134,7 @@ class SerialStatus:
     def count(self, value: int) -> None:
         self._size = value
 
-    cancelled = property(Is_cancelled, Set_cancelled)
+    cancelled: property = property(Is_cancelled, Set_cancelled)
 
 
 def fill(status: Any, found: SerialStatus | None, function: str) -> None:
@@ -202,7 +202,7 @@ class SerialRequest:
             return self._null and not other
         return NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         state = "null" if self._null else "complete" if self._complete else f"waiting for {self._waiting_for}"

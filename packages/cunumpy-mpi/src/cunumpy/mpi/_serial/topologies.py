@@ -26,12 +26,12 @@ class SerialTopocomm(SerialComm):
         """Return which block that is sent arrives as block `k`."""
         return k
 
-    degrees = property(lambda self: tuple(len(side) for side in self._neighbours()))
-    indegree = property(lambda self: len(self._neighbours()[0]))
-    outdegree = property(lambda self: len(self._neighbours()[1]))
-    inedges = property(lambda self: self._neighbours()[0])
-    outedges = property(lambda self: self._neighbours()[1])
-    inoutedges = property(lambda self: self._neighbours())
+    degrees: property = property(lambda self: tuple(len(side) for side in self._neighbours()))
+    indegree: property = property(lambda self: len(self._neighbours()[0]))
+    outdegree: property = property(lambda self: len(self._neighbours()[1]))
+    inedges: property = property(lambda self: self._neighbours()[0])
+    outedges: property = property(lambda self: self._neighbours()[1])
+    inoutedges: property = property(lambda self: self._neighbours())
 
     def _exchange(self, function: str, sent: list[Buffer], received: list[Buffer]) -> Callable[[], None]:
         """Return the copies from the blocks that are sent to those that are received."""
@@ -95,6 +95,21 @@ class SerialTopocomm(SerialComm):
         received = buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False)
         return self._exchange(function, [source] * len(destinations), received)
 
+    Neighbor_alltoall: Callable[..., Any]
+    Ineighbor_alltoall: Callable[..., Any]
+    Neighbor_alltoall_init: Callable[..., Any]
+    Neighbor_alltoallv: Callable[..., Any]
+    Ineighbor_alltoallv: Callable[..., Any]
+    Neighbor_alltoallv_init: Callable[..., Any]
+    Neighbor_alltoallw: Callable[..., Any]
+    Ineighbor_alltoallw: Callable[..., Any]
+    Neighbor_alltoallw_init: Callable[..., Any]
+    Neighbor_allgather: Callable[..., Any]
+    Ineighbor_allgather: Callable[..., Any]
+    Neighbor_allgather_init: Callable[..., Any]
+    Neighbor_allgatherv: Callable[..., Any]
+    Ineighbor_allgatherv: Callable[..., Any]
+    Neighbor_allgatherv_init: Callable[..., Any]
     Neighbor_alltoall, Ineighbor_alltoall, Neighbor_alltoall_init = forms("Neighbor_alltoall", _neighbor_alltoall)
     Neighbor_alltoallv, Ineighbor_alltoallv, Neighbor_alltoallv_init = forms("Neighbor_alltoallv", _neighbor_alltoallv)
     Neighbor_alltoallw, Ineighbor_alltoallw, Neighbor_alltoallw_init = forms("Neighbor_alltoallw", _neighbor_alltoallw)
@@ -158,13 +173,13 @@ class SerialCartcomm(SerialTopocomm):
         number = len(self._periods)
         return [1] * number, [int(each) for each in self._periods], [0] * number
 
-    topo = property(Get_topo)
-    topology = property(Get_topology)
-    dim = property(Get_dim)
-    ndim = property(Get_dim)
-    dims = property(lambda self: self.Get_topo()[0])
-    periods = property(lambda self: self.Get_topo()[1])
-    coords = property(lambda self: self.Get_topo()[2])
+    topo: property = property(Get_topo)
+    topology: property = property(Get_topology)
+    dim: property = property(Get_dim)
+    ndim: property = property(Get_dim)
+    dims: property = property(lambda self: self.Get_topo()[0])
+    periods: property = property(lambda self: self.Get_topo()[1])
+    coords: property = property(lambda self: self.Get_topo()[2])
 
     def Get_coords(self, rank: int) -> list[int]:
         """Return the coordinates of a rank."""
@@ -252,15 +267,15 @@ class SerialGraphcomm(SerialTopocomm):
             raise error("RANK", f"graph.Get_neighbors: argument 'rank' is {rank}; there is only rank 0.")
         return list(self._edges)
 
-    topology = property(Get_topology)
-    dims = property(Get_dims)
-    nnodes = property(lambda self: self.Get_dims()[0])
-    nedges = property(lambda self: self.Get_dims()[1])
-    topo = property(Get_topo)
-    index = property(lambda self: self.Get_topo()[0])
-    edges = property(lambda self: self.Get_topo()[1])
-    nneighbors = property(lambda self: self.Get_neighbors_count(0))
-    neighbors = property(lambda self: self.Get_neighbors(0))
+    topology: property = property(Get_topology)
+    dims: property = property(Get_dims)
+    nnodes: property = property(lambda self: self.Get_dims()[0])
+    nedges: property = property(lambda self: self.Get_dims()[1])
+    topo: property = property(Get_topo)
+    index: property = property(lambda self: self.Get_topo()[0])
+    edges: property = property(lambda self: self.Get_topo()[1])
+    nneighbors: property = property(lambda self: self.Get_neighbors_count(0))
+    neighbors: property = property(lambda self: self.Get_neighbors(0))
 
     def _neighbours(self) -> tuple[list[int], list[int]]:
         return list(self._edges), list(self._edges)
@@ -300,7 +315,7 @@ class SerialDistgraphcomm(SerialTopocomm):
         self._check("graph.Get_dist_neighbors")
         return list(self._sources), list(self._destinations), self._weights
 
-    topology = property(Get_topology)
+    topology: property = property(Get_topology)
 
     def _neighbours(self) -> tuple[list[int], list[int]]:
         return list(self._sources), list(self._destinations)

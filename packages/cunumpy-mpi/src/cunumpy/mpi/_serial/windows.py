@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -143,7 +143,7 @@ class SerialWin(Attributes, Errors):
             return NotImplemented
         return self is other or (self._null and other._null)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
     __reduce__ = no_pickle
 
     def __repr__(self) -> str:
@@ -204,12 +204,12 @@ class SerialWin(Attributes, Errors):
                 return value
         return NotImplemented
 
-    group = property(Get_group)
-    name = property(Get_name, Set_name)
-    info = property(Get_info, Set_info)
-    flavor = property(lambda self: INTEGERS[f"WIN_FLAVOR_{self._flavor}"])
-    model = property(lambda self: INTEGERS["WIN_UNIFIED"])
-    attrs = property(
+    group: property = property(Get_group)
+    name: property = property(Get_name, Set_name)
+    info: property = property(Get_info, Set_info)
+    flavor: property = property(lambda self: INTEGERS[f"WIN_FLAVOR_{self._flavor}"])
+    model: property = property(lambda self: INTEGERS["WIN_UNIFIED"])
+    attrs: property = property(
         lambda self: (self.Get_attr(INTEGERS["WIN_BASE"]), len(self._memory), self._unit) if self else (0, 0, 0)
     )
 
