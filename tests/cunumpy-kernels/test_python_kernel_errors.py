@@ -40,6 +40,17 @@ def open_end(x):
 
 
 @jit.rawkernel(device=True)
+def pair(x):
+    return x, x + 1
+
+
+@jit.rawkernel(device=True)
+def counted_pair(x):
+    x[0] += 1
+    return 1, 2
+
+
+@jit.rawkernel(device=True)
 def nothing(x):
     x[0] = 1
 
@@ -120,6 +131,10 @@ BODIES = [
     ("W = jit.cub.WarpReduce\nw = W(n)", "jit.cub.WarpReduce is no function", 5),
     ("w = jit.cub.BlockReduce[np.int32]", r"is written jit.cub.BlockReduce\[dtype, threads\]", 5),
     ("w = jit.cub.WarpReduce[np.int32](n)", "takes shared memory of its TempStorage", 5),
+    ("while pair(n)[0] > 0:\n    n -= 1", "this call has several results", 7),
+    ("if n > 0 and pair(n)[0] > 0:\n    n -= 1", "this call has several results", 14),
+    ("x[0] = pair(n)[0] if n > 0 else 0", "this call has several results", 8),
+    ("x[0] = x[1] + counted_pair(x)[0]", "this call has several results", 15),
     ("del n", "variables can't be deleted", 1),
     ("global GLOBAL_ARRAY", "a kernel can't assign global variables", 1),
     ("x.size = 3", "attributes can't be assigned", 1),

@@ -1,6 +1,7 @@
 """CUDA kernels beside host kernels."""
 
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy.kernels import jit
 from cunumpy.kernels._catalog import KernelCatalog
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
 from cunumpy.kernels._cuda_kernel import CudaKernel, PreparedLaunch
@@ -48,6 +49,7 @@ __all__ = [
     "fuse",
     "get_device_kernel_implementation",
     "get_host_kernel_implementation",
+    "jit",
     "kernel_output",
     "kernel_outputs",
     "metal_available",

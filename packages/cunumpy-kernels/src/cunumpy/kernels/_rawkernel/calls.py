@@ -333,8 +333,7 @@ def _device_function(t: Translator, function: Any, node: ast.Call) -> Operand:
     if found.result is None:
         return _nothing(t, value, node)
     if isinstance(found.result, tuple):
-        name = t.names.new("result")
-        t.emit(f"const {found.cname}_result {name} = {value.code};", node)
+        name = t.hoisted_result(f"{found.cname}_result", "result", value.code, node, effects=found.effects)
         return Several(tuple(Value(f"{name}._{place}", one) for place, one in enumerate(found.result)))
     return value
 
@@ -472,8 +471,8 @@ def _match(name: str) -> Callable[[Translator, ast.Call], Operand]:
         if name == "match_any_sync":
             return Value(f"__match_any_sync({mask}, {value.code})", Scalar(UINT32), PRIMARY, False, True)
         t.effects = True
-        found = t.names.new("found")
-        t.emit(f"const python::MatchAll {found} = python::match_all_sync({mask}, {value.code});", node)
+        code = f"python::match_all_sync({mask}, {value.code})"
+        found = t.hoisted_result("python::MatchAll", "found", code, node, effects=True)
         return Several(
             (
                 Value(f"{found}.mask", Scalar(UINT32)),

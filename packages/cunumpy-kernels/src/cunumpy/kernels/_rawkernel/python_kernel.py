@@ -220,7 +220,7 @@ def _key(value: Any) -> Any:
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.c_contiguous
     if kind is int:
-        return kind, value.bit_length() - (-value & -(2**63) == value) > 31, value >= 2**63
+        return kind, -(2**31) <= value < 2**31, value >= 2**63
     if isinstance(value, np.generic) or kind in (bool, float, complex):
         return kind
     if hasattr(value, "dtype") and hasattr(value, "ndim") and hasattr(value, "flags"):

@@ -256,6 +256,8 @@ class Translator:
         self.result: Type | tuple[Type, ...] | None = None
         self.result_node: ast.AST | None = None
         self.ended = False
+        self.conditional = 0
+        """Within how many expressions it is that are evaluated by conditions, or again and again."""
         self.effects = False
         """Whether it does more than return a value."""
         self.parameter_memories: list[Memory | None] = []
@@ -358,6 +360,20 @@ class Translator:
         self.depth -= 1
         self.path, self.ended = before, ended
 
+    def hoisted_result(self, ctype: str, wanted: str, code: str, node: ast.AST, *, effects: bool) -> str:
+        """Keep the result of a call in a constant of C++ before the statement; return its name."""
+        alone = getattr(self.statement, "value", None) is node
+        if self.conditional or (effects and not alone):
+            raise self.error(
+                node,
+                "this call has several results, and has to be evaluated before the rest of the statement: assign it to "
+                "variables first, a, b = f(...).",
+                NotImplementedError,
+            )
+        name = self.names.new(wanted)
+        self.emit(f"const {ctype} {name} = {code};", node)
+        return name
+
     def block(self, statements: list[ast.stmt]) -> None:
         """Add statements."""
         for statement in statements:
@@ -393,6 +409,8 @@ class Translator:
 
     def _do_Return(self, node: ast.Return) -> None:
         value = Constant(None) if node.value is None else self.expression(node.value)
+        if isinstance(value, Constant) and isinstance(value.value, tuple):
+            value = Several(tuple(map(Constant, value.value)))
         if isinstance(value, Constant) and value.value is None:
             self._set_result(None, node)
             self.emit("return;", node)
@@ -448,7 +466,9 @@ class Translator:
         path = id(node)
         current: ast.If = node
         while True:
+            self.conditional += word != "if"
             condition = self.condition(current.test)
+            self.conditional -= word != "if"
             if isinstance(condition, Constant):
                 taken = current.body if condition.value else current.orelse
                 if word == "if":
@@ -486,7 +506,9 @@ class Translator:
     def _do_While(self, node: ast.While) -> None:
         if node.orelse:
             self.refuse(node.orelse[0], "a loop of a kernel has no else; use a variable that says how it ended")
+        self.conditional += 1
         condition = self.condition(node.test)
+        self.conditional -= 1
         if isinstance(condition, Constant):
             if not condition.value:
                 return
@@ -936,8 +958,10 @@ class Translator:
             return self.expression(node)
         both = isinstance(node.op, ast.And)
         parts: list[Value] = []
-        for one in node.values:
+        for place, one in enumerate(node.values):
+            self.conditional += place > 0
             part = self.condition(one)
+            self.conditional -= place > 0
             if isinstance(part, Constant):
                 if part.value is both:
                     continue
@@ -962,8 +986,10 @@ class Translator:
         )
 
     def _of_BoolOp(self, node: ast.BoolOp) -> Operand:
-        for one in node.values:
+        for place, one in enumerate(node.values):
+            self.conditional += place > 0
             operand = self.expression(one)
+            self.conditional -= place > 0
             if isinstance(operand, Constant):
                 if not isinstance(operand.value, (bool, np.bool_)):
                     break
@@ -1104,7 +1130,9 @@ class Translator:
         condition = self.condition(node.test)
         if isinstance(condition, Constant):
             return self.expression(node.body if condition.value else node.orelse)
+        self.conditional += 1
         one, other = (self.numeric(self.expression(part), part) for part in (node.body, node.orelse))
+        self.conditional -= 1
         types = [self._operand_type(operand) for operand in (one, other)]
         if all(isinstance(kind, type) for kind in types):
             types = [self.dtype_of(operand) for operand in (one, other)]
