@@ -12,18 +12,35 @@
 
 namespace cunumpy_cpu {
 
-// As cunumpy_cpu_launch::interrupt. A grid's other blocks no longer wait for this one.
+// As cunumpy_cpu_launch::interrupt. A grid's other blocks no longer wait for this one. Where loops run the threads, they
+// keep the place in registers, and nothing that others may call must read it: the compiler would write it out for each
+// thread, and use no vectors.
+template <bool has_place>
 __attribute__((noinline, cold)) static void* interrupt_launch(unsigned int* where) {
     TrapState* state = trap_state;
     if (state == nullptr) return nullptr;
     if (where != nullptr) {
         if (state->grid != nullptr) __atomic_add_fetch(&state->grid->ended, 1, __ATOMIC_ACQ_REL);
-        const uint3 block = true_block(), thread = true_thread();
-        const unsigned int all[] = {block.x, block.y, block.z, thread.x, thread.y, thread.z, state->fibers || CHECK};
+        unsigned int all[7] = {0, 0, 0, 0, 0, 0, 0};
+        if constexpr (has_place) {
+            const uint3 block = true_block(), thread = true_thread();
+            const unsigned int read[] = {block.x, block.y, block.z, thread.x, thread.y, thread.z, 1};
+            for (int i = 0; i < 7; ++i) all[i] = read[i];
+        }
         for (int i = 0; i < 7; ++i) where[i] = all[i];
     }
     return state->place;
 }
+
+// Whether threads are kept apart, so that their place is in memory.
+template <class Runner>
+struct HasPlace {
+    static constexpr bool value = CHECK;
+};
+template <auto kernel, class Function>
+struct HasPlace<FiberBlocks<kernel, Function>> {
+    static constexpr bool value = true;
+};
 
 // Runs the blocks from `first` to before `last`, counted with x fastest; 1 if one of them trapped, and the rest did not
 // run.
@@ -32,7 +49,7 @@ static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned lon
     const unsigned int *grid = launch->grid, *block = launch->block;
     gridDim = dim3(grid[0], grid[1], grid[2]);
     blockDim = dim3(block[0], block[1], block[2]);
-    launch->interrupt = interrupt_launch;
+    launch->interrupt = interrupt_launch<HasPlace<Runner>::value>;
     launch->leave = cunumpy_cpu_leave;
     const bool ended =
         run_guarded([=] { Runner::run(*launch, arguments, first, last); }, launch->message, launch->message_size);
