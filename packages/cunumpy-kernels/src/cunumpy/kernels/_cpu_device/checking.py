@@ -163,7 +163,7 @@ def checks_object(compiler: Compiler, cache: BuildCache) -> Path:
     headers = [path.read_text(encoding="utf-8") for path in (_SOURCE, _SOURCE.parent / "races.hpp")]
 
     def build(folder: Path) -> None:
-        flags = ["-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-omit-frame-pointer", "-w"]
+        flags = ["-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-w"]
         run_compiler(
             compiler, [*flags, "-c", str(_SOURCE), "-o", "checks.o"], None, "the CPU device's checking mode", folder
         )

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <type_traits>
+
 #include "races.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -48,6 +50,7 @@ struct Region {
     Memory memory;
     bool read_only;
     unsigned int number;  // as given
+    u64 key;              // in `granules`
     races::Shadow shadow;
 };
 
@@ -63,21 +66,29 @@ struct Fault {
 
 constexpr unsigned int MAX_FAULTS = 10;
 
-// Addresses of which it is known in what region they are, or that they are in none that is of interest: null.
-struct Range {
+// What a place in the code used last. Nearly always it goes on there, and what it may do is told by few comparisons.
+struct alignas(64) Range {
     const char* begin;
-    size_t bytes;
-    const Region* region;
+    size_t free;            // before, an access of this place needs nothing but to be there
+    size_t bytes;           // before, an aligned access of this place is within the region, and one granule
+    unsigned int* stamps;   // of the region, as are these
+    races::Cell* cells;
+    char* written;
+    Region* region;
+    size_t shared;
 };
+constexpr unsigned int PLACES = 1024;
 
 std::vector<Region> regions;  // by address; they don't overlap
-Range recent[1024];           // of places: what they used last
+Range recent[PLACES];         // by place; calls are at least 5 bytes apart
 Fault faults[MAX_FAULTS];
 unsigned int fault_count;
 bool active;
 // Where arguments, variables and shared memory are; between them is nothing of interest.
 const char *arguments_begin, *arguments_end, *library_begin, *library_end;
 const char* library;
+// Of variables and shared memory, by where they are in the library: granules in which they were used, from launch to launch.
+std::unordered_map<u64, unsigned int> granules;
 // Shared memory is forgotten from block to block.
 char* shared_written;
 size_t shared_bytes;
@@ -134,6 +145,11 @@ __attribute__((noinline, cold)) bool note(FaultKind kind, const void* at, size_t
     return true;
 }
 
+void stop() {
+    active = false;
+    memset(recent, 0, sizeof recent);
+}
+
 // The launch can't go on.
 [[noreturn]] __attribute__((noinline, cold)) void fatal(FaultKind kind, const void* at, size_t size, const Region* region,
                                                         u64 access, const void* place) {
@@ -141,7 +157,7 @@ __attribute__((noinline, cold)) bool note(FaultKind kind, const void* at, size_t
         --fault_count;  // what ends the launch is worth more
         note(kind, at, size, region, access, place);
     }
-    active = false;
+    stop();
     cunumpy_cpu_check_fail("a fault that was noted");
 }
 
@@ -167,7 +183,7 @@ void on_race(const races::Race& race) {
 // --- accesses ---------------------------------------------------------------------------------------------------------
 
 // The region that has the address, else null.
-const Region* find_region(const char* at) {
+Region* find_region(const char* at) {
     size_t low = 0, high = regions.size();
     while (low < high) {
         const size_t middle = (low + high) / 2;
@@ -197,11 +213,26 @@ const Region* nearest_region(const char* at, Memory memory) {
 inline bool changes(races::Kind kind) { return kind == WRITE || kind == ATOMIC || kind == VOLATILE_WRITE; }
 
 // Finds what an address belongs to; in no region are a thread's own variables and memory of the C library.
-__attribute__((noinline)) void find_range(Range& range, const char* at, size_t size, races::Kind kind, const void* place) {
-    const Region* region = find_region(at);
+template <races::Kind kind>
+Region* find_range(Range& range, const char* at, size_t size, const void* place) {
+    Region* region = find_region(at);
+    range = Range{};
     if (region != nullptr) {
-        range = Range{region->begin, region->bytes, region};
-        return;
+        range.begin = region->begin;
+        range.region = region;
+        if (region->owned != nullptr || size > region->bytes || races::several_workers) return region;
+        const size_t bytes = region->bytes - size + 1;
+        if (kind != READ && region->read_only) return region;
+        if (region->shadow.usual == nullptr) {
+            if (region->written == nullptr && (size & (size - 1)) == 0) range.free = bytes;
+        } else if (size == (size_t)1 << region->shadow.shift && (size_t)region->begin % size == 0) {
+            range.bytes = bytes;
+            range.stamps = region->shadow.stamps;
+            range.cells = region->shadow.usual;
+            range.written = region->written;
+            range.shared = region->shadow.shared;
+        }
+        return region;
     }
     if (at >= arguments_begin && at < arguments_end)
         fatal(OUT_OF_BOUNDS, at, size, nearest_region(at, ARGUMENT), kind, place);
@@ -218,24 +249,30 @@ __attribute__((noinline)) void find_range(Range& range, const char* at, size_t s
         if (end <= at && end > low) low = end;
         if (one.begin > at && one.begin < high) high = one.begin;
     }
-    range = Range{low, (size_t)(high - low), nullptr};
+    range.begin = low;
+    if (!races::several_workers) range.free = (size_t)(high - low);
+    return nullptr;
 }
 
+// Of any access.
 template <races::Kind kind>
-inline void check(const void* address, size_t size, const void* place) {
-    if (__builtin_expect(!active, 0)) return;
+__attribute__((noinline)) void check_any(const void* address, size_t size, const void* place, Range& remembered) {
+    if (!active) return;
     const char* at = (const char*)address;
     Range own = {};  // where several threads of the system run, they can't share what is remembered
-    Range& range = __builtin_expect(races::several_workers, 0) ? own : recent[((size_t)place >> 1) & 1023];
-    if (__builtin_expect((size_t)(at - range.begin) >= range.bytes, 0)) find_range(range, at, size, kind, place);
-    const Region* region = range.region;
+    Range& range = __builtin_expect(races::several_workers, 0) ? own : remembered;
+    Region* region = range.region;
+    if (region == nullptr || (size_t)(at - region->begin) >= region->bytes) region = find_range<kind>(range, at, size, place);
     if (region == nullptr) return;
     const size_t offset = (size_t)(at - region->begin);
+    if (size <= 8 && (size & (size - 1)) == 0 && ((size_t)at & (size - 1)) != 0)
+        fatal(MISALIGNED, at, size, region, kind, place);
     if (__builtin_expect(size > region->bytes - offset, 0)) fatal(OUT_OF_BOUNDS, at, size, region, kind, place);
     if (changes(kind) && __builtin_expect(region->read_only, 0)) fatal(READ_ONLY, at, size, region, kind, place);
     if (__builtin_expect(region->owned != nullptr, 0))
         for (size_t i = 0; i < size; ++i)
             if (!region->owned[offset + i]) fatal(OUT_OF_BOUNDS, at, size, region, kind, place);
+    bool known = true;
     if (region->written != nullptr) {
         if (changes(kind))
             memset(region->written + offset, 1, size);
@@ -243,19 +280,72 @@ inline void check(const void* address, size_t size, const void* place) {
             for (size_t i = 0; i < size; ++i)
                 if (__builtin_expect(!region->written[offset + i], 0)) {
                     note(UNWRITTEN, at, size, region, kind, place);
+                    known = false;
                     break;
                 }
     }
-    races::access<kind>(region->shadow, offset, at, (unsigned int)size, place);
+    const unsigned int shift = region->shadow.shift;
+    races::access<kind>(region->shadow, offset, at, (unsigned int)size, place, known);
+    if (__builtin_expect(region->shadow.shift != shift, 0)) {  // all that is remembered is of the former granules
+        memset(recent, 0, sizeof recent);
+        if (region->key != 0) granules[region->key] = region->shadow.shift;
+    }
+}
+
+// Have these bytes all been written?
+template <unsigned int size>
+inline bool all_written(const char* written) {
+    if constexpr (size == 16) return all_written<8>(written) && all_written<8>(written + 8);
+    typedef std::conditional_t<size == 1, unsigned char, std::conditional_t<size == 2, unsigned short, std::conditional_t<size == 4, unsigned int, u64>>> Word;
+    Word word;
+    memcpy(&word, written, sizeof word);
+    return word == (Word)0x0101010101010101ull;
+}
+
+template <races::Kind kind>
+__attribute__((noinline)) void touch(Range& range, size_t granule, const char* at, unsigned int size, const void* place) {
+    races::BlockState& now = races::only_state;
+    races::touch<kind>(range.region->shadow, now, granule, races::cell_of(now, kind, place), at, size, true);
+}
+
+// The usual accesses: READ and WRITE of 1, 2, 4, 8 or 16 bytes.
+template <races::Kind kind, unsigned int size>
+inline __attribute__((always_inline)) void check_quickly(const void* address, const void* place, Range& range) {
+    const char* at = (const char*)address;
+    const size_t offset = (size_t)(at - range.begin);
+    const bool aligned = ((size_t)at & ((size < 8 ? size : 8) - 1)) == 0;
+    if (__builtin_expect(offset < range.free && aligned, 1)) return;
+    if (__builtin_expect(offset >= range.bytes || ((size_t)at & (size - 1)) != 0, 0)) return check_any<kind>(at, size, place, range);
+    races::BlockState& now = races::only_state;
+    const size_t granule = offset / size;
+    if (kind == READ) {
+        const unsigned int stamp = range.stamps[granule];
+        if (__builtin_expect(stamp == now.block_stamp || stamp == now.warp_stamp, 1)) return;
+        if (stamp == now.launch_stamp) return;
+    }
+    if (__builtin_expect(now.pending, 0)) return check_any<kind>(at, size, place, range);
+    if (range.written != nullptr) {
+        if (kind == WRITE)
+            memset(range.written + offset, 1, size);
+        else if (__builtin_expect(!all_written<size>(range.written + offset), 0))
+            return check_any<kind>(at, size, place, range);
+    }
+    if (!races::touch_quickly<kind>(range.cells + 2 * granule, range.stamps + granule, range.shared != 0, now, place))
+        touch<kind>(range, granule, at, size, place);
+}
+
+inline Range& range_of(const void* place) { return recent[((size_t)place >> 2) % PLACES]; }
+// Where one call reads and writes.
+inline Range& second_range_of(const void* place) { return recent[(((size_t)place >> 2) + PLACES / 2) % PLACES]; }
+
+template <races::Kind kind>
+inline void check(const void* address, size_t size, const void* place) {
+    check_any<kind>(address, size, place, kind == READ ? range_of(place) : second_range_of(place));
 }
 
 template <races::Kind kind, unsigned int size>
 inline void check_aligned(const void* address, const void* place) {
-    if (__builtin_expect(((size_t)address & ((size < 8 ? size : 8) - 1)) != 0, 0) && active) {
-        const Region* region = find_region((const char*)address);
-        if (region != nullptr) fatal(MISALIGNED, address, size, region, kind, place);
-    }
-    check<kind>(address, size, place);
+    check_any<kind>(address, size, place, range_of(place));
 }
 
 }  // namespace cunumpy_cpu_checks
@@ -304,7 +394,14 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int workers, const Given* giv
             region.written = shared_written + one.begin;
             if (one.begin + one.bytes > shared_bytes) shared_bytes = one.begin + one.bytes;
         }
-        if (!region.read_only) races::watch(region.shadow, region.bytes, one.shift, region.memory == SHARED);
+        unsigned int shift = one.shift;
+        if (region.memory != ARGUMENT) {  // whose granules are as large as can be until they are used in parts
+            region.key = (one.begin << 2 | region.memory) + 1;
+            const auto known = granules.find(region.key);
+            shift = known != granules.end() ? known->second : 4;
+        }
+        while (((size_t)region.begin & ((1u << shift) - 1)) != 0) --shift;
+        if (!region.read_only) races::watch(region.shadow, region.bytes, shift, region.memory == SHARED);
         size_t place = regions.size();
         while (place > 0 && regions[place - 1].begin > region.begin) --place;
         regions.insert(regions.begin() + place, region);
@@ -316,7 +413,7 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int workers, const Given* giv
 // Ends it; returns how many faults there are.
 EXPORT unsigned int cunumpy_check_end(const Fault** found) {
     races::end_launch();  // it may find one more
-    active = false;
+    stop();
     *found = faults;
     return fault_count;
 }
@@ -340,8 +437,8 @@ static void on_new_block() {
 #define PLACE __builtin_return_address(0)
 
 #define ACCESSES(n)                                                                                    \
-    HIDDEN void __tsan_read##n(void* at) { check_aligned<READ, n>(at, PLACE); }                        \
-    HIDDEN void __tsan_write##n(void* at) { check_aligned<WRITE, n>(at, PLACE); }                      \
+    HIDDEN void __tsan_read##n(void* at) { check_quickly<READ, n>(at, PLACE, range_of(PLACE)); }       \
+    HIDDEN void __tsan_write##n(void* at) { check_quickly<WRITE, n>(at, PLACE, range_of(PLACE)); }     \
     HIDDEN void __tsan_volatile_read##n(void* at) { check_aligned<VOLATILE_READ, n>(at, PLACE); }      \
     HIDDEN void __tsan_volatile_write##n(void* at) { check_aligned<VOLATILE_WRITE, n>(at, PLACE); }    \
     HIDDEN void __tsan_unaligned_read##n(void* at) { check<READ>(at, n, PLACE); }                      \
@@ -349,8 +446,8 @@ static void on_new_block() {
     HIDDEN void __tsan_unaligned_volatile_read##n(void* at) { check<VOLATILE_READ>(at, n, PLACE); }    \
     HIDDEN void __tsan_unaligned_volatile_write##n(void* at) { check<VOLATILE_WRITE>(at, n, PLACE); }  \
     HIDDEN void __tsan_read_write##n(void* at) {                                                       \
-        check_aligned<READ, n>(at, PLACE);                                                             \
-        check_aligned<WRITE, n>(at, PLACE);                                                            \
+        check_quickly<READ, n>(at, PLACE, range_of(PLACE));                                            \
+        check_quickly<WRITE, n>(at, PLACE, second_range_of(PLACE));                                    \
     }                                                                                                  \
     HIDDEN void __tsan_unaligned_read_write##n(void* at) {                                             \
         check<READ>(at, n, PLACE);                                                                     \
@@ -475,7 +572,7 @@ HIDDEN void __ubsan_handle_out_of_bounds(const BoundsData* data, size_t index) {
         fault.index = value;
         snprintf(fault.text, sizeof fault.text, "%s\n%s:%u", data->array->name, data->location.file, data->location.line);
     }
-    active = false;
+    stop();
     cunumpy_cpu_check_fail("a fault that was noted");
 }
 HIDDEN void __ubsan_handle_out_of_bounds_abort(const BoundsData* data, size_t index) {
@@ -488,7 +585,7 @@ HIDDEN void __ubsan_handle_type_mismatch_v1(const PointerData* data, size_t poin
     if (region == nullptr || pointer % (1ull << data->alignment) == 0) return;
     if (note(MISALIGNED, (const void*)pointer, 0, region, data->what == 1 ? WRITE : READ, PLACE))
         strncpy(faults[fault_count - 1].text, data->type->name, sizeof faults[0].text - 1);
-    active = false;
+    stop();
     cunumpy_cpu_check_fail("a fault that was noted");
 }
 HIDDEN void __ubsan_handle_type_mismatch_v1_abort(const PointerData* data, size_t pointer) {

@@ -13,7 +13,11 @@
 // Kept for each granule of memory: the last write, the last atomic function and two reads since, chosen so that they are of
 // different warps and blocks where that is possible. Each has its thread and the time, a count of what orders in its block;
 // what came before a barrier is recognised by comparison with the time of the barrier. What is reported has happened. What
-// can be missed: a race with an access that was not kept, or whose granule was used in parts by several threads.
+// can be missed: a race with an access that was not kept. Granules are as narrow as the narrowest access so far, so each is
+// used as a whole.
+//
+// Most accesses change nothing of what is kept: those of a thread that reads what many have read since the last barrier. A
+// stamp of each granule says so, for the block, for a warp or for all blocks, until something new is there.
 #pragma once
 
 #include <stddef.h>
@@ -52,19 +56,19 @@ struct Cell {
     unsigned int time;
     unsigned int place;  // of the code, in the library
     unsigned short thread;
-    unsigned char mask;  // the bytes of the granule
-    unsigned char kind;  // and what else is kept of the granule, see MORE
+    unsigned short kind;  // and MORE if there is more of the granule; EMPTY if there was no access
 };
 static_assert(sizeof(Cell) == 16, "two of them are half a line of the cache");
-constexpr unsigned char MORE = 0x80, KIND = 0x0f;
+constexpr unsigned short MORE = 0x80, EMPTY = 0x40, KIND = 0x0f;
 
 // What is kept of a region of memory. Of each granule in `usual` the last write and a read, in `rare`, if their kinds have
 // MORE, the last atomic function and another read.
 struct Shadow {
     Cell* usual;
     Cell* rare;
-    size_t granules;
-    unsigned int shift;
+    unsigned int* stamps;  // of each granule: reads by whom change nothing, see BlockState
+    size_t bytes;
+    unsigned int shift;  // log2 of the bytes of a granule
     bool shared;
 };
 
@@ -74,10 +78,13 @@ constexpr unsigned int LANES = 32, BLOCK_WARPS = 32, BLOCK_THREADS = 1024;
 
 // Of the block that runs, on this thread of the operating system.
 struct BlockState {
-    unsigned int block, thread;  // base + number; the thread that runs
-    unsigned int time;           // counts barriers, fences and the like
-    unsigned int barrier_time;   // all before is ordered
-    bool fenced, parts_used;
+    unsigned int block;         // base + number
+    unsigned int time;          // counts barriers, fences and the like
+    unsigned int thread;        // that runs
+    unsigned int barrier_time;  // all before is ordered
+    // Stamps of granules whose reads by this block, by this warp, and by all blocks, change nothing.
+    unsigned int block_stamp, warp_stamp, launch_stamp;
+    bool fenced;
     unsigned int acquisitions;  // the first of this block
     unsigned int warp_time[BLOCK_WARPS];     // what the whole warp did before is ordered among its lanes
     unsigned int parts_valid;                // warps with clocks in `parts`
@@ -89,6 +96,10 @@ struct BlockState {
     unsigned long long pending_pair;
 };
 
+// Stamps are for one block between two of what orders, and the warps follow: each once. NO_STAMP is nowhere.
+constexpr unsigned int STAMPS = 64, NO_STAMP = 0xffffff00u;
+static unsigned int last_stamp = 0;
+
 static BlockState only_state;  // of launches that one thread of the operating system runs
 static thread_local BlockState* own_state = nullptr;
 
@@ -96,6 +107,7 @@ static thread_local BlockState* own_state = nullptr;
 static unsigned int base = 1, blocks = 0;
 static bool several_workers = false, active = false;
 static const char* code_start = nullptr;  // somewhere in the kernel's library
+static unsigned int launch_stamp = 0;
 
 static inline BlockState& state() { return __builtin_expect(several_workers, 0) ? *own_state : only_state; }
 
@@ -276,15 +288,40 @@ static inline bool is_own(const Cell& cell, const Cell& self) {
     return cell.block == self.block && cell.thread == self.thread;
 }
 
-// Does the cell hold an access of another thread, in this launch, to the same bytes, which nothing orders?
+// Does the cell hold an access of another thread, in this launch, which nothing orders?
 static inline bool races_with(const Shadow& shadow, const BlockState& now, const Cell& cell, const Cell& self) {
-    return is_live(shadow, now, cell) && !is_own(cell, self) && (cell.mask & self.mask) != 0 && !is_ordered(now, cell);
+    return is_live(shadow, now, cell) && !is_own(cell, self) && !is_ordered(now, cell);
+}
+
+// Is there nothing that could race with the thread that runs? Also not if only atomic functions or barriers of a warp order it.
+static inline bool is_harmless(bool shared, const BlockState& now, const Cell& cell) {
+    if (cell.block == now.block) return cell.time < now.barrier_time || cell.thread == now.thread;
+    return shared || cell.block < base;
+}
+
+// Lets reads pass that would change nothing of what is kept: it is two reads that between them race with every write.
+static inline void stamp_reads(const Shadow& shadow, const BlockState& now, size_t granule, const Cell& written,
+                               const Cell& first, const Cell& other) {
+    if (now.block_stamp == NO_STAMP || (first.kind & MORE) == 0) return;
+    const bool live = is_live(shadow, now, written);
+    if (live && ((written.kind & MORE) != 0 || written.block != now.block || written.time >= now.barrier_time)) return;
+    if (first.block != now.block || other.block != now.block) {
+        if (!live && first.block != other.block && is_live(shadow, now, first) && is_live(shadow, now, other))
+            shadow.stamps[granule] = now.launch_stamp;
+        return;
+    }
+    if (first.time < now.barrier_time || other.time < now.barrier_time) return;
+    const unsigned int warp = now.thread / LANES;
+    if (first.thread / LANES != other.thread / LANES)
+        shadow.stamps[granule] = now.block_stamp;
+    else if (first.thread / LANES == warp && first.time >= now.warp_time[warp] && other.time >= now.warp_time[warp] &&
+             !(now.parts_valid >> warp & 1))
+        shadow.stamps[granule] = now.warp_stamp;
 }
 
 // The first read since the last write stays, and another, best of another warp or block.
-__attribute__((noinline)) static void keep_read(const Shadow& shadow, const BlockState& now, Cell& first, Cell& other,
-                                                const Cell& self) {
-    const unsigned char flags = first.kind & MORE;
+static inline void keep_read(const Shadow& shadow, const BlockState& now, Cell& first, Cell& other, const Cell& self) {
+    const unsigned short flags = first.kind & MORE;
     if (!is_live(shadow, now, first) || is_own(first, self) || is_ordered(now, first)) {
         first = self;
         first.kind |= flags;
@@ -298,20 +335,28 @@ __attribute__((noinline)) static void keep_read(const Shadow& shadow, const Bloc
     first.kind |= MORE;
 }
 
+__attribute__((noinline)) static void read_again(const Shadow& shadow, const BlockState& now, size_t granule,
+                                                 const Cell& self, bool stamps) {
+    Cell *usual = shadow.usual + 2 * granule, *rare = shadow.rare + 2 * granule;
+    keep_read(shadow, now, usual[1], rare[1], self);
+    if (stamps) stamp_reads(shadow, now, granule, usual[0], usual[1], rare[1]);
+}
+
 static inline void synchronise(BlockState& now, const void* word, Kind kind);
 
 template <Kind kind>
-static inline void touch(const Shadow& shadow, BlockState& now, size_t granule, const Cell& self, const void* at,
-                         unsigned int size) {
+__attribute__((noinline)) static void touch_any(const Shadow& shadow, BlockState& now, size_t granule, const Cell& self,
+                                                const void* at, unsigned int size) {
     Cell& written = shadow.usual[2 * granule];
     Cell& read = shadow.usual[2 * granule + 1];
     Cell& atomic = shadow.rare[2 * granule];
     Cell& read_too = shadow.rare[2 * granule + 1];
     constexpr bool STRONG = kind == ATOMIC || kind == VOLATILE_READ || kind == VOLATILE_WRITE;
     if (STRONG) synchronise(now, &written, kind);
-    if (races_with(shadow, now, written, self)) found(now, written, self, at, size);
-    const bool live = is_live(shadow, now, written);
-    if (!STRONG && live && (written.kind & MORE) != 0 && races_with(shadow, now, atomic, self))
+    if ((written.kind & EMPTY) == 0 && races_with(shadow, now, written, self)) found(now, written, self, at, size);
+    const bool live = is_live(shadow, now, written), has_atomic = live && (written.kind & MORE) != 0;
+    if (!STRONG && has_atomic && (kind != READ || (atomic.kind & KIND) != VOLATILE_READ) &&
+        races_with(shadow, now, atomic, self))
         found(now, atomic, self, at, size);
     if (kind != READ && kind != VOLATILE_READ && is_live(shadow, now, read)) {
         const bool two = (read.kind & MORE) != 0;
@@ -321,67 +366,98 @@ static inline void touch(const Shadow& shadow, BlockState& now, size_t granule, 
             found(now, read_too, self, at, size);
     }
     if (kind == READ) {
-        if (is_own(read, self) || !is_live(shadow, now, read)) {
-            const unsigned char flags = is_live(shadow, now, read) ? read.kind & MORE : 0;
-            read = self;
-            read.kind |= flags;
-        } else {
-            keep_read(shadow, now, read, read_too, self);
-        }
-    } else if (kind == WRITE) {
+        keep_read(shadow, now, read, read_too, self);
+        return;
+    }
+    shadow.stamps[granule] = 0;
+    if (kind == WRITE) {
         written = self;
-        if ((read.mask & ~self.mask) == 0) read.block = 0;
+        read.block = 0;
     } else {
-        if (!live) written = Cell{self.block, 0, 0, self.thread, 0, 0};  // no bytes, only to be of this launch
+        if (!live) written = Cell{self.block, 0, 0, self.thread, EMPTY};  // only to be of this launch
+        // A volatile read is the least that can race.
+        if (kind == VOLATILE_READ && has_atomic && (atomic.kind & KIND) != VOLATILE_READ &&
+            races_with(shadow, now, atomic, self))
+            return;
         written.kind |= MORE;
         atomic = self;
     }
 }
 
+static inline Cell cell_of(const BlockState& now, Kind kind, const void* place) {
+    const unsigned int code = (unsigned int)((const char*)place - code_start);
+    return Cell{now.block, now.time, code, (unsigned short)now.thread, kind};
+}
+
+// As *cell = cell_of(...), in two words.
+static inline void put(Cell* cell, const BlockState& now, Kind kind, const void* place) {
+    const unsigned int code = (unsigned int)((const char*)place - code_start);
+    unsigned long long words[2];
+    __builtin_memcpy(words, &now.block, 8);
+    words[1] = code | (unsigned long long)(now.thread | (unsigned int)kind << 16) << 32;
+    __builtin_memcpy(cell, words, sizeof words);
+}
+
+// The usual case: nobody else was there, or a barrier is between. False if it is another.
 template <Kind kind>
-static inline void access_as(const Shadow& shadow, BlockState& now, size_t offset, const void* at, unsigned int size,
-                             unsigned int place) {
-    const unsigned int width = 1u << shadow.shift;
-    Cell self = {now.block, now.time, place, (unsigned short)now.thread, 0, kind};
-    size_t granule = offset >> shadow.shift;
-    const unsigned int skipped = (unsigned int)offset & (width - 1);
-    if (__builtin_expect(skipped + size <= width, 1)) {
-        self.mask = (unsigned char)(((1u << size) - 1) << skipped);
-        return touch<kind>(shadow, now, granule, self, at, size);
+static inline bool touch_quickly(Cell* cells, unsigned int* stamp, bool shared, const BlockState& now, const void* place) {
+    const Cell &written = cells[0], &read = cells[1];
+    const bool mine = written.block == now.block;
+    if (mine ? (written.time >= now.barrier_time && written.thread != now.thread) || (written.kind & MORE) != 0
+             : !shared && written.block >= base)
+        return false;
+    const bool read_live = shared ? read.block == now.block : read.block >= base;
+    if (read_live) {
+        if (kind == READ || (read.kind & MORE) != 0 || !is_harmless(shared, now, read)) return false;
+        cells[1].block = 0;
+        *stamp = 0;
     }
-    unsigned int first = skipped;
-    for (unsigned int left = size; left > 0;) {
-        const unsigned int part = left < width - first ? left : width - first;
-        self.mask = (unsigned char)(((1u << part) - 1) << first);
-        touch<kind>(shadow, now, granule++, self, at, size);
-        left -= part;
-        first = 0;
+    put(cells + (kind == READ), now, kind, place);
+    return true;
+}
+
+// One granule; `stamps`: whether later reads of it may be let pass.
+template <Kind kind>
+static inline void touch(const Shadow& shadow, BlockState& now, size_t granule, const Cell& self, const void* at,
+                         unsigned int size, bool stamps) {
+    if (kind == READ && is_live(shadow, now, shadow.usual[2 * granule + 1])) {
+        const Cell& written = shadow.usual[2 * granule];
+        if (is_harmless(shadow.shared, now, written) && (!is_live(shadow, now, written) || (written.kind & MORE) == 0))
+            return read_again(shadow, now, granule, self, stamps);
     }
+    touch_any<kind>(shadow, now, granule, self, at, size);
+}
+
+static void narrow(Shadow& shadow, unsigned int shift);
+
+template <Kind kind>
+static void access_as(Shadow& shadow, BlockState& now, size_t offset, const void* at, unsigned int size,
+                      const void* place, bool stamps) {
+    const unsigned int finest = __builtin_ctzll(offset | size | 16);
+    if (__builtin_expect(finest < shadow.shift, 0)) {
+        narrow(shadow, finest);
+        if (shadow.usual == nullptr) return;
+    }
+    const Cell self = cell_of(now, kind, place);
+    const size_t end = (offset + size) >> shadow.shift;
+    for (size_t granule = offset >> shadow.shift; granule < end; ++granule)
+        if ((kind != READ && kind != WRITE) ||
+            !touch_quickly<kind>(shadow.usual + 2 * granule, shadow.stamps + granule, shadow.shared, now, place))
+            touch<kind>(shadow, now, granule, self, at, size, stamps);
 }
 
 // The thread that runs comes to `size` bytes at `at`, which are `offset` into the region.
 template <Kind kind>
-static inline void access(const Shadow& shadow, size_t offset, const void* at, unsigned int size, const void* place) {
+static inline void access(Shadow& shadow, size_t offset, const void* at, unsigned int size, const void* place,
+                          bool stamps) {
     if (__builtin_expect(shadow.usual == nullptr, 0)) return;
     BlockState& now = state();
     Lock lock;
     if (__builtin_expect(now.pending, 0)) settle(now);
-    const unsigned int code = (unsigned int)((const char*)place - code_start);
     if ((kind == VOLATILE_READ || kind == VOLATILE_WRITE) && shadow.shared)
-        return kind == VOLATILE_READ ? access_as<READ>(shadow, now, offset, at, size, code)
-                                     : access_as<WRITE>(shadow, now, offset, at, size, code);
-    access_as<kind>(shadow, now, offset, at, size, code);
-}
-
-static inline void access(const Shadow& shadow, size_t offset, const void* at, unsigned int size, Kind kind,
-                          const void* place) {
-    switch (kind) {
-        case READ: return access<READ>(shadow, offset, at, size, place);
-        case WRITE: return access<WRITE>(shadow, offset, at, size, place);
-        case ATOMIC: return access<ATOMIC>(shadow, offset, at, size, place);
-        case VOLATILE_READ: return access<VOLATILE_READ>(shadow, offset, at, size, place);
-        case VOLATILE_WRITE: return access<VOLATILE_WRITE>(shadow, offset, at, size, place);
-    }
+        return kind == VOLATILE_READ ? access_as<READ>(shadow, now, offset, at, size, place, stamps)
+                                     : access_as<WRITE>(shadow, now, offset, at, size, place, stamps);
+    access_as<kind>(shadow, now, offset, at, size, place, stamps);
 }
 
 // --- what orders ------------------------------------------------------------------------------------------------------
@@ -432,11 +508,25 @@ static inline void settle_pending() {
     if (__builtin_expect(now.pending, 0)) settle(now);
 }
 
+static void forget_stamps();
+
+// Something may be ordered that was not.
+static inline void new_stamps(BlockState& now) {
+    if (now.fenced || several_workers || releases.size() != 0) {
+        now.block_stamp = now.launch_stamp = NO_STAMP;
+    } else {
+        if (__builtin_expect(last_stamp >= NO_STAMP - 2 * STAMPS, 0)) forget_stamps();
+        now.block_stamp = last_stamp += STAMPS;
+    }
+    now.warp_stamp = now.block_stamp + 1 + now.thread / LANES;
+}
+
 // All threads of the block that runs have arrived.
 static inline void on_block_barrier() {
     if (!active) return;
     BlockState& now = state();
     now.barrier_time = ++now.time;
+    new_stamps(now);
 }
 
 // These lanes have met; `all` are those that the warp has.
@@ -444,6 +534,7 @@ __attribute__((noinline)) static void on_warp_barrier(unsigned int warp, unsigne
     if (!active) return;
     BlockState& now = state();
     ++now.time;
+    new_stamps(now);
     if ((lanes & all) == all) {
         now.warp_time[warp] = now.time;
         return;
@@ -470,6 +561,7 @@ static inline void on_fence() {
     BlockState& now = state();
     now.fenced = true;
     now.fence_time[now.thread] = ++now.time;
+    new_stamps(now);
 }
 
 // The block that runs has come to a barrier of the grid.
@@ -491,6 +583,7 @@ static inline void on_thread(unsigned int thread) {
     BlockState& now = state();
     if (__builtin_expect(now.pending, 0)) settle(now);
     now.thread = thread;
+    now.warp_stamp = now.block_stamp + 1 + thread / LANES;
 }
 
 static void on_block(unsigned long long number) {
@@ -506,6 +599,8 @@ static void on_block(unsigned long long number) {
     if (now.fenced) __builtin_memset(now.fence_time, 0, sizeof now.fence_time);
     now.fenced = false;
     now.acquisitions = acquisitions.size();
+    now.launch_stamp = launch_stamp;
+    new_stamps(now);
 }
 
 // --- the launch -------------------------------------------------------------------------------------------------------
@@ -519,7 +614,13 @@ struct Kept {
 static std::vector<Kept> kept;
 constexpr size_t MAX_KEPT_BYTES = (size_t)256 << 20;
 
-static Cell* cells_for(size_t granules, size_t& room) {
+constexpr size_t GRANULE_BYTES = 4 * sizeof(Cell) + sizeof(unsigned int);
+// Where one region would need more, nobody looks for races.
+constexpr size_t MAX_REGION_BYTES = (size_t)16 << 30;
+
+static unsigned int* stamps_of(const Kept& one) { return (unsigned int*)(one.cells + 4 * one.granules); }
+
+static Kept* cells_for(size_t granules) {
     unsigned int best = ~0u;
     for (unsigned int i = 0; i < kept.size(); ++i)
         if (!kept[i].used && kept[i].granules >= granules &&
@@ -527,25 +628,49 @@ static Cell* cells_for(size_t granules, size_t& room) {
             best = i;
     if (best != ~0u && kept[best].granules / 4 <= granules) {
         kept[best].used = true;
-        room = kept[best].granules;
-        return kept[best].cells;
+        return &kept[best];
     }
-    room = (granules + 63) & ~(size_t)63;
-    Cell* cells = (Cell*)mmap(nullptr, room * 4 * sizeof(Cell), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const size_t room = (granules + 63) & ~(size_t)63;
+    if (room > MAX_REGION_BYTES / GRANULE_BYTES) return nullptr;
+    void* cells = mmap(nullptr, room * GRANULE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (cells == MAP_FAILED) return nullptr;
-    kept.push_back(Kept{cells, room, true});
-    return cells;
+    kept.push_back(Kept{(Cell*)cells, room, true});
+    return &kept.back();
 }
 
 // Keeps accesses to a region from now to the end of the launch; not if there is no memory for it.
 static void watch(Shadow& shadow, size_t bytes, unsigned int shift, bool shared) {
-    const size_t granules = (bytes >> shift) + 1;
-    size_t room;
-    shadow.usual = cells_for(granules, room);
-    shadow.rare = shadow.usual == nullptr ? nullptr : shadow.usual + 2 * room;
-    shadow.granules = granules;
-    shadow.shift = shift;
-    shadow.shared = shared;
+    shadow = Shadow{nullptr, nullptr, nullptr, bytes, shift, shared};
+    const Kept* memory = cells_for((bytes >> shift) + 1);
+    if (memory == nullptr) return;
+    shadow.usual = memory->cells;
+    shadow.rare = memory->cells + 2 * memory->granules;
+    shadow.stamps = stamps_of(*memory);
+}
+
+// Makes the granules of a region smaller.
+__attribute__((noinline, cold)) static void narrow(Shadow& shadow, unsigned int shift) {
+    const Shadow old = shadow;
+    watch(shadow, old.bytes, shift, old.shared);
+    if (shadow.usual != nullptr) {
+        const unsigned int parts = 1u << (old.shift - shift);
+        for (size_t granule = 0; granule < old.bytes >> old.shift; ++granule) {
+            const Cell* usual = old.usual + 2 * granule;
+            if (usual[0].block < base && usual[1].block < base) continue;
+            for (size_t part = granule * parts; part < (granule + 1) * parts; ++part) {
+                __builtin_memcpy(shadow.usual + 2 * part, usual, 2 * sizeof(Cell));
+                __builtin_memcpy(shadow.rare + 2 * part, old.rare + 2 * granule, 2 * sizeof(Cell));
+            }
+        }
+    }
+    for (Kept& one : kept)
+        if (one.cells == old.usual) one.used = false;
+}
+
+__attribute__((noinline, cold)) static void forget_stamps() {
+    for (const Kept& one : kept) __builtin_memset(stamps_of(one), 0, one.granules * sizeof(unsigned int));
+    last_stamp = 0;
+    launch_stamp = only_state.launch_stamp = last_stamp += STAMPS;
 }
 
 static void forget_kept(bool all) {
@@ -553,7 +678,7 @@ static void forget_kept(bool all) {
     unsigned int left = 0;
     for (unsigned int i = 0; i < kept.size(); ++i) {
         const Kept one = kept[i];
-        const size_t size = one.granules * 4 * sizeof(Cell);
+        const size_t size = one.granules * GRANULE_BYTES;
         if (all || bytes + size > MAX_KEPT_BYTES) {
             munmap(one.cells, size);
         } else {
@@ -575,6 +700,8 @@ static void begin_launch(unsigned long long number_of_blocks, bool workers, cons
     }
     blocks = (unsigned int)number_of_blocks;
     several_workers = workers;
+    if (last_stamp >= NO_STAMP - 2 * STAMPS) forget_stamps();
+    launch_stamp = last_stamp += STAMPS;
     __atomic_clear(&Lock::taken, __ATOMIC_RELEASE);
     reports = 0;
     grid_times.clear();
