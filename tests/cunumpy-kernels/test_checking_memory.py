@@ -153,7 +153,7 @@ def run_planted(source: str, name: str, bad: bool) -> tuple[np.ndarray, str]:
         (
             SHARED,
             "of_another_block",
-            "memory that nobody has written: read of 8 bytes at byte 248 of memory by block (1",
+            "memory that nobody has written: read of 8 bytes at byte 0 of memory by block (1",
         ),
         (
             SHARED,

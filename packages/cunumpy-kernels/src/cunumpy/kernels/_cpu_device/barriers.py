@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from cunumpy.cuda._declarations import end_of_group, split
 from cunumpy.cuda._tokens import is_name
+from cunumpy.kernels._cpu_device.compiler import GENERATED
 from cunumpy.kernels._cpu_device.strides import Slicer, head_of, in_namespaces, is_pure
 
 BARRIER = ["__syncthreads", "(", ")", ";"]
@@ -56,11 +57,14 @@ class SplitKernel(NamedTuple):
     ----------
     text : str
         C++ source of a function that runs all threads of the block that ``blockIdx`` names.
+    checked : str
+        The same for checked builds, which are told of threads and barriers, and know lines.
     name : str
         Its name, with namespaces and without template arguments.
     """
 
     text: str
+    checked: str
     name: str
 
 
@@ -84,16 +88,22 @@ def split_at_barriers(
     head = head_of(words, slices, (start, stop), scope, kernel)
     if head is None or any(_REFUSED.fullmatch(words[index]) for index in range(head.opening, stop)):
         return None
+    first = head.opening + 1
+    names = set(head.names)
     try:
-        first = head.opening + 1
-        body = _Splitter(words, slices, first, stop - 1, set(head.names)).block(first, stop - 1)
+        plain, checked = (
+            _Splitter(words, slices, first, stop - 1, names, checked=checked).block(first, stop - 1)
+            for checked in (False, True)
+        )
     except _CannotSplitError:
         return None
     split_name = f"cunumpy_cpu_block_{kernel}"
     ended = "bool cunumpy_cpu_ended[1024] = {};\n" if "return" in words[head.opening : stop] else ""
     declared = f"{head.template} static inline void {split_name}({head.parameters[2:]})"
-    text, path = in_namespaces(f"{declared} {{\nCUNUMPY_CPU_BLOCK\n{ended}{body}}}\n", scope)
-    return SplitKernel(text, path + split_name)
+    begin = f"{declared} {{\nCUNUMPY_CPU_BLOCK\n{ended}"
+    text, path = in_namespaces(f"{begin}{plain}}}\n", scope)
+    checked, _ = in_namespaces(f'{begin}{checked}}}\n#line 1 "{GENERATED}"\n', scope)
+    return SplitKernel(text, checked, path + split_name)
 
 
 def _is_number(ctype: str) -> bool:
@@ -102,8 +112,18 @@ def _is_number(ctype: str) -> bool:
 
 
 class _Splitter:
-    def __init__(self, words: Sequence[str], slices: Slicer, start: int, stop: int, parameters: set[str]) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        slices: Slicer,
+        start: int,
+        stop: int,
+        parameters: set[str],
+        *,
+        checked: bool = False,
+    ) -> None:
         self.words, self.slices, self.stop = words, slices, stop
+        self.checked = checked
         self.parameters = parameters
         self.uniform: set[str] = set()  # variables of loops that all threads go through together
         self.local: set[str] = set()  # variables that are needed between two barriers only
@@ -180,7 +200,7 @@ class _Splitter:
         words = self.words
         word = words[first]
         if list(words[first:last]) == BARRIER:
-            return ""
+            return self.barrier(first) if self.checked else ""
         if word == "{":
             return f"{{\n{self.block(first + 1, last - 1)}}}\n"
         if word not in ("for", "while", "if") or words[first + 1] != "(":
@@ -198,6 +218,19 @@ class _Splitter:
         if then_stop < last:
             text += f"else {self.braced(then_stop + 1, last)}"
         return text
+
+    def barrier(self, index: int) -> str:
+        """Return what is told of a barrier in checked builds."""
+        line, file = self.slices.place(index)
+        return f"CUNUMPY_CPU_BARRIER({'cunumpy_cpu_ended' if self.returns else 'nullptr'}, {file}, {line})\n"
+
+    def located(self, start: int, stop: int, text: str = "{}") -> str:
+        """Return a part of the source, in a text, with the line where it is in checked builds."""
+        text = text.format(self.slices(start, stop))
+        if not self.checked:
+            return text
+        line, file = self.slices.place(start)
+        return f"#line {line} {file}\n{text}"
 
     def braced(self, first: int, last: int) -> str:
         if self.words[first] == "{" and end_of_group(self.words, first, last) == last:
@@ -374,7 +407,7 @@ class _Splitter:
             kept = {v.name for v in variables if self.holders and self.may_be_pointed_to(v, last, statements[-1][1])}
             if not kept and not any(variable.name in rest for variable in variables):
                 self.local.update(variable.name for variable in variables)
-                own.append(self.slices(first, last))
+                own.append(self.located(first, last))
                 continue
             for variable in variables:
                 if variable.name not in kept and self.is_constant(variable, last, stop):
@@ -392,7 +425,7 @@ class _Splitter:
                     self.arrays.append((variable.name, reference))
                     own.append(reference)
                     if variable.value is not None:
-                        own.append(f"{variable.name} = {self.slices(*variable.value)};")
+                        own.append(self.located(*variable.value, f"{variable.name} = {{}};"))
         used = {word for first, last in statements for word in words[first:last]}
         mine = {reference for _, reference in arrays}
         mine |= {text for _, text in constants}

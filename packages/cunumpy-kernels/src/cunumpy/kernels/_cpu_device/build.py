@@ -273,7 +273,10 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
         if (program.wide or program.debug or program.check) and analysis.mode not in (FIBERS, SPLIT_LOOPS):
             analysis.mode = LOOPS
         if program.check or program.ordered:
-            analysis.mode = FIBERS if analysis.mode in (FIBERS, SPLIT_LOOPS) else CHECKED_LOOPS
+            if program.check and analysis.split is not None and not program.ordered:
+                analysis.split = analysis.split._replace(text=analysis.split.checked)
+            else:
+                analysis.mode = FIBERS if analysis.mode in (FIBERS, SPLIT_LOOPS) else CHECKED_LOOPS
     try:
         local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
     except CompileError:

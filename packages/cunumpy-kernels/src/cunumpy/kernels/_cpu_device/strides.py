@@ -193,6 +193,7 @@ def grid_stride(
     return GridStride(text, path + step_name, path + active_name)
 
 
+_MARKER = re.compile(r'^# (\d+) ("(?:[^"\\]|\\.)*")', re.MULTILINE)
 _DIRECTIVES = re.compile(r"(?:\n[^\S\n]*#[^\n]*\s*)+$")
 """Those at the end of a piece of text: they are about what follows."""
 
@@ -209,6 +210,16 @@ class Slicer:
 
     def __init__(self, text: str, offsets: Sequence[int]) -> None:
         self._text, self._offsets = text, offsets
+
+    def place(self, index: int) -> tuple[int, str]:
+        """Return line and file of a word, as the line markers have them: the file quoted."""
+        offset = self._offsets[index]
+        marker = None
+        for marker in _MARKER.finditer(self._text, 0, offset):  # noqa: B007
+            pass
+        if marker is None:
+            return 1 + self._text.count("\n", 0, offset), '""'
+        return int(marker[1]) + self._text.count("\n", marker.end(), offset) - 1, marker[2]
 
     def __call__(self, start: int, stop: int) -> str:
         end = self._offsets[stop] if stop < len(self._offsets) else len(self._text)

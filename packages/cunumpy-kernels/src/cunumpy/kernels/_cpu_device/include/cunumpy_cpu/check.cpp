@@ -305,7 +305,7 @@ inline bool all_written(const char* written) {
 template <races::Kind kind>
 __attribute__((noinline)) void touch(Range& range, size_t granule, const char* at, unsigned int size, const void* place) {
     races::BlockState& now = races::only_state;
-    races::touch<kind>(range.region->shadow, now, granule, races::cell_of(now, kind, place), at, size, true);
+    races::touch<kind>(range.region->shadow, now, granule, place, at, size, true);
 }
 
 // The usual accesses: READ and WRITE of 1, 2, 4, 8 or 16 bytes.
@@ -330,7 +330,7 @@ inline __attribute__((always_inline)) void check_quickly(const void* address, co
         else if (__builtin_expect(!all_written<size>(range.written + offset), 0))
             return check_any<kind>(at, size, place, range);
     }
-    if (!races::touch_quickly<kind>(range.cells + 2 * granule, range.stamps + granule, range.shared != 0, now, place))
+    if (!races::touch_quickly<kind>(range.region->shadow, range.cells + 2 * granule, range.stamps + granule, range.shared != 0, now, place))
         touch<kind>(range, granule, at, size, place);
 }
 
@@ -340,7 +340,9 @@ inline Range& second_range_of(const void* place) { return recent[(((size_t)place
 
 template <races::Kind kind>
 inline void check(const void* address, size_t size, const void* place) {
-    check_any<kind>(address, size, place, kind == READ ? range_of(place) : second_range_of(place));
+    Range& range = kind == READ ? range_of(place) : second_range_of(place);
+    if (range.region == nullptr && (size_t)((const char*)address - range.begin) < range.free) return;
+    check_any<kind>(address, size, place, range);
 }
 
 template <races::Kind kind, unsigned int size>

@@ -358,6 +358,20 @@ static void add_waiting(Message& message, Fibers& fibers) {
     fail("%s", message.text);
 }
 
+// The same where the threads of a block are a loop, and some of them have ended before __syncthreads.
+[[noreturn]] __attribute__((noinline, cold)) static void fail_ended(const bool* ended, unsigned int threads, Place place) {
+    unsigned int waiting[MAX_WARPS] = {}, returned[MAX_WARPS] = {};
+    for (unsigned int i = 0; i < threads; ++i) (ended[i] ? returned : waiting)[i / WARP] |= 1u << i % WARP;
+    Message message;
+    message.used = 0;
+    message.add("a barrier that some threads do not reach in block (%u, %u, %u): ", blockIdx.x, blockIdx.y, blockIdx.z);
+    add_threads(message, waiting, "waits", "wait");
+    add_place(message, barrier_name(PLAIN), place);
+    message.add("; ");
+    add_threads(message, returned, "has returned", "have returned");
+    fail("%s", message.text);
+}
+
 [[noreturn]] __attribute__((noinline, cold)) static void fail_stuck(Fibers& fibers) {
     fail_waiting(fibers, "threads wait for each other for ever");
 }

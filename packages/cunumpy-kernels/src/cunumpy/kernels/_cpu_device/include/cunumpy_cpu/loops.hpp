@@ -105,7 +105,7 @@ struct Order {
 
 // work() for each of these blocks, blockIdx is set, in the order of the schedule.
 template <class F>
-static void for_blocks(unsigned int schedule, unsigned long long first, unsigned long long last, F work) {
+CUNUMPY_CPU_PLAIN static void for_blocks(unsigned int schedule, unsigned long long first, unsigned long long last, F work) {
     if (first >= last) return;
     Order order(last - first, schedule, first + 1);
     for (unsigned long long i = first; i < last; ++i) {
@@ -117,6 +117,13 @@ static void for_blocks(unsigned int schedule, unsigned long long first, unsigned
     }
 }
 
+CUNUMPY_CPU_PLAIN static inline void tell_block() {
+#ifdef CUNUMPY_CPU_CHECK
+    CUNUMPY_CPU_TELL(block, blockIdx.x + (unsigned long long)gridDim.x *
+                                (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z));
+#endif
+}
+
 // In checked builds: block after block, thread after thread.
 template <auto kernel, class F = decltype(kernel)>
 struct CheckedLoops;
@@ -126,11 +133,21 @@ struct CheckedLoops<kernel, void (*)(P...)> : Parameters<P...> {
     static void run(unsigned int schedule, void** arguments, unsigned long long first, unsigned long long last,
                     Indices<I...>) {
         const unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
-        for_blocks(schedule, first, last, [=] {
+        for_blocks(schedule, first, last, [=]() CUNUMPY_CPU_PLAIN {
+            tell_block();
+            if (schedule == 0) {
+                unsigned int number = 0;
+                for (unsigned int z = 0; z < blockDim.z; ++z)
+                    for (unsigned int y = 0; y < blockDim.y; ++y)
+                        for (unsigned int x = 0; x < blockDim.x; ++x, ++number) {
+                            threadIdx = uint3{x, y, z};
 #ifdef CUNUMPY_CPU_CHECK
-            CUNUMPY_CPU_TELL(block, blockIdx.x + (unsigned long long)gridDim.x *
-                                        (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z));
+                            CUNUMPY_CPU_TELL(thread, number);
 #endif
+                            kernel(*(P*)arguments[I]...);
+                        }
+                return;
+            }
             Order order(threads, schedule, blockIdx.x + 31ull * blockIdx.y + 1009ull * blockIdx.z);
             for (unsigned int i = 0; i < threads; ++i) {
                 const unsigned int thread = (unsigned int)order.take(), row = thread / blockDim.x;
@@ -369,9 +386,10 @@ struct SplitLoops<kernel, block, void (*)(P...)> : Parameters<P...> {
 
     template <unsigned int... I>
     static void run(void** arguments, unsigned long long first, unsigned long long last, Indices<I...>) {
-        for_rows(first, last, [=](Row row) {
+        for_rows(first, last, [=](Row row) CUNUMPY_CPU_PLAIN {
             for (unsigned int x = row.first; x < row.last; ++x) {
                 blockIdx = uint3{x, row.y, row.z};
+                tell_block();
                 one(*(P*)arguments[I]...);
             }
         });
@@ -383,9 +401,46 @@ struct SplitLoops<kernel, block, void (*)(P...)> : Parameters<P...> {
 
 }  // namespace cunumpy_cpu
 
+#ifdef CUNUMPY_CPU_CHECK
+namespace cunumpy_cpu {
+
+CUNUMPY_CPU_PLAIN __attribute__((noinline)) static unsigned int* place_of_index() { return &threadIdx.x; }
+
+// Threads that have returned can't come to a barrier; on a GPU what the others do then is not defined.
+CUNUMPY_CPU_PLAIN __attribute__((noinline)) static void check_barrier(const bool* ended, const char* file, unsigned int line) {
+    if (ended != nullptr) {
+        const unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
+        unsigned int count = 0;
+        for (unsigned int i = 0; i < threads; ++i) count += ended[i];
+        if (count == threads) return;
+        if (count != 0) fail_ended(ended, threads, Place{file, line});
+    }
+    CUNUMPY_CPU_TELL(block_barrier, );
+}
+
+}  // namespace cunumpy_cpu
+#define CUNUMPY_CPU_BARRIER(ended, file, line) cunumpy_cpu::check_barrier(ended, file, line);
+// At the names that the kernel knows are copies, at which nobody has to look.
+#define CUNUMPY_CPU_COPIES                        \
+    const uint3 blockIdx = ::blockIdx;            \
+    const dim3 blockDim = ::blockDim, gridDim = ::gridDim; \
+    unsigned int* const cunumpy_cpu_index = cunumpy_cpu::place_of_index();
+#define CUNUMPY_CPU_SET_THREAD                                                                                          \
+    const uint3 threadIdx = {(unsigned int)cunumpy_cpu_x, cunumpy_cpu_y, cunumpy_cpu_z};                                \
+    if (cunumpy_check_thread_at != nullptr)                                                                             \
+        cunumpy_check_thread_at(cunumpy_cpu_index, threadIdx.x, threadIdx.y, threadIdx.z, (unsigned int)cunumpy_cpu_t);
+#else
+#define CUNUMPY_CPU_COPIES
+#define CUNUMPY_CPU_SET_THREAD         \
+    threadIdx.z = cunumpy_cpu_z;       \
+    threadIdx.y = cunumpy_cpu_y;       \
+    threadIdx.x = (unsigned int)cunumpy_cpu_x;
+#endif
+
 // What the generated function of SplitLoops is made of: at its beginning, in loops around barriers, before and at the
 // beginning of each loop over threads.
 #define CUNUMPY_CPU_BLOCK                                                                               \
+    CUNUMPY_CPU_COPIES                                                                                  \
     const unsigned int cunumpy_cpu_w = blockDim.x, cunumpy_cpu_h = blockDim.y, cunumpy_cpu_d = blockDim.z; \
     cunumpy_cpu::expect(cunumpy_cpu_w >= 1 && cunumpy_cpu_w <= 1024);                                   \
     cunumpy_cpu::expect(cunumpy_cpu_h >= 1 && cunumpy_cpu_h <= 1024);                                   \
@@ -400,10 +455,8 @@ struct SplitLoops<kernel, block, void (*)(P...)> : Parameters<P...> {
             _Pragma("GCC ivdep") for (int cunumpy_cpu_x = 0; cunumpy_cpu_x < (int)cunumpy_cpu_w; ++cunumpy_cpu_x)
 
 #define CUNUMPY_CPU_THREAD                                                                              \
-    threadIdx.z = cunumpy_cpu_z;                                                                        \
-    threadIdx.y = cunumpy_cpu_y;                                                                        \
-    threadIdx.x = (unsigned int)cunumpy_cpu_x;                                                          \
-    const int cunumpy_cpu_t = (int)((cunumpy_cpu_z * cunumpy_cpu_h + cunumpy_cpu_y) * cunumpy_cpu_w) + cunumpy_cpu_x;
+    const int cunumpy_cpu_t = (int)((cunumpy_cpu_z * cunumpy_cpu_h + cunumpy_cpu_y) * cunumpy_cpu_w) + cunumpy_cpu_x; \
+    CUNUMPY_CPU_SET_THREAD
 
 // What the functions of edges are made of: the first place behind a low edge, and the last before a high one.
 #define CUNUMPY_CPU_LOW_EDGE(offset, bound) \

@@ -6,6 +6,7 @@
 
 CUNUMPY_CPU_HOOK void cunumpy_check_block(unsigned long long number);  // with x fastest, as threads in their block
 CUNUMPY_CPU_HOOK void cunumpy_check_thread(unsigned int number);
+CUNUMPY_CPU_HOOK void cunumpy_check_thread_at(unsigned int* index, unsigned int x, unsigned int y, unsigned int z, unsigned int number);
 CUNUMPY_CPU_HOOK void cunumpy_check_block_barrier();
 CUNUMPY_CPU_HOOK void cunumpy_check_warp_barrier(unsigned int warp, unsigned int lanes, unsigned int all);
 CUNUMPY_CPU_HOOK void cunumpy_check_fence();

@@ -299,6 +299,20 @@ static inline bool is_harmless(bool shared, const BlockState& now, const Cell& c
     return shared || cell.block < base;
 }
 
+static inline Cell cell_of(const BlockState& now, Kind kind, const void* place) {
+    const unsigned int code = (unsigned int)((const char*)place - code_start);
+    return Cell{now.block, now.time, code, (unsigned short)now.thread, kind};
+}
+
+// As *cell = cell_of(...), in two words.
+static inline void put(Cell* cell, const BlockState& now, unsigned int kind, const void* place) {
+    const unsigned int code = (unsigned int)((const char*)place - code_start);
+    unsigned long long words[2];
+    __builtin_memcpy(words, &now.block, 8);
+    words[1] = code | (unsigned long long)(now.thread | kind << 16) << 32;
+    __builtin_memcpy(cell, words, sizeof words);
+}
+
 // Lets reads pass that would change nothing of what is kept: it is two reads that between them race with every write.
 static inline void stamp_reads(const Shadow& shadow, const BlockState& now, size_t granule, const Cell& written,
                                const Cell& first, const Cell& other) {
@@ -319,27 +333,29 @@ static inline void stamp_reads(const Shadow& shadow, const BlockState& now, size
         shadow.stamps[granule] = now.warp_stamp;
 }
 
-// The first read since the last write stays, and another, best of another warp or block.
-static inline void keep_read(const Shadow& shadow, const BlockState& now, Cell& first, Cell& other, const Cell& self) {
-    const unsigned short flags = first.kind & MORE;
-    if (!is_live(shadow, now, first) || is_own(first, self) || is_ordered(now, first)) {
-        first = self;
-        first.kind |= flags;
+// Of a read: the first since the last write stays, and another, best of another warp or block.
+__attribute__((noinline)) static void keep_read(const Shadow& shadow, const BlockState& now, size_t granule,
+                                                const void* place, bool stamps) {
+    const Cell& written = shadow.usual[2 * granule];
+    Cell& first = shadow.usual[2 * granule + 1];
+    Cell& other = shadow.rare[2 * granule + 1];
+    const bool mine = first.block == now.block;
+    const unsigned int flags = is_live(shadow, now, first) ? first.kind & MORE : 0;
+    if (!is_live(shadow, now, first) || (mine && first.thread == now.thread) || is_ordered(now, first)) {
+        put(&first, now, READ | flags, place);
         return;
     }
-    if (flags != 0 && is_live(shadow, now, other) && !is_own(other, self) && !is_ordered(now, other)) {
+    bool kept = false;
+    if (flags != 0 && is_live(shadow, now, other) && (other.block != now.block || other.thread != now.thread) &&
+        !is_ordered(now, other)) {
         const bool far = other.block != first.block, far_warp = other.thread / LANES != first.thread / LANES;
-        if (far || (self.block == first.block && (far_warp || self.thread / LANES == first.thread / LANES))) return;
+        kept = far || (mine && (far_warp || now.thread / LANES == first.thread / LANES));
     }
-    other = self;
-    first.kind |= MORE;
-}
-
-__attribute__((noinline)) static void read_again(const Shadow& shadow, const BlockState& now, size_t granule,
-                                                 const Cell& self, bool stamps) {
-    Cell *usual = shadow.usual + 2 * granule, *rare = shadow.rare + 2 * granule;
-    keep_read(shadow, now, usual[1], rare[1], self);
-    if (stamps) stamp_reads(shadow, now, granule, usual[0], usual[1], rare[1]);
+    if (!kept) {
+        put(&other, now, READ, place);
+        first.kind |= MORE;
+    }
+    if (stamps) stamp_reads(shadow, now, granule, written, first, other);
 }
 
 static inline void synchronise(BlockState& now, const void* word, Kind kind);
@@ -365,10 +381,7 @@ __attribute__((noinline)) static void touch_any(const Shadow& shadow, BlockState
         else if (two && races_with(shadow, now, read_too, self))
             found(now, read_too, self, at, size);
     }
-    if (kind == READ) {
-        keep_read(shadow, now, read, read_too, self);
-        return;
-    }
+    if (kind == READ) return keep_read(shadow, now, granule, place_of(self.place), false);
     shadow.stamps[granule] = 0;
     if (kind == WRITE) {
         written = self;
@@ -384,23 +397,10 @@ __attribute__((noinline)) static void touch_any(const Shadow& shadow, BlockState
     }
 }
 
-static inline Cell cell_of(const BlockState& now, Kind kind, const void* place) {
-    const unsigned int code = (unsigned int)((const char*)place - code_start);
-    return Cell{now.block, now.time, code, (unsigned short)now.thread, kind};
-}
-
-// As *cell = cell_of(...), in two words.
-static inline void put(Cell* cell, const BlockState& now, Kind kind, const void* place) {
-    const unsigned int code = (unsigned int)((const char*)place - code_start);
-    unsigned long long words[2];
-    __builtin_memcpy(words, &now.block, 8);
-    words[1] = code | (unsigned long long)(now.thread | (unsigned int)kind << 16) << 32;
-    __builtin_memcpy(cell, words, sizeof words);
-}
-
 // The usual case: nobody else was there, or a barrier is between. False if it is another.
 template <Kind kind>
-static inline bool touch_quickly(Cell* cells, unsigned int* stamp, bool shared, const BlockState& now, const void* place) {
+static inline bool touch_quickly(const Shadow& shadow, Cell* cells, unsigned int* stamp, bool shared,
+                                 const BlockState& now, const void* place) {
     const Cell &written = cells[0], &read = cells[1];
     const bool mine = written.block == now.block;
     if (mine ? (written.time >= now.barrier_time && written.thread != now.thread) || (written.kind & MORE) != 0
@@ -408,7 +408,8 @@ static inline bool touch_quickly(Cell* cells, unsigned int* stamp, bool shared, 
         return false;
     const bool read_live = shared ? read.block == now.block : read.block >= base;
     if (read_live) {
-        if (kind == READ || (read.kind & MORE) != 0 || !is_harmless(shared, now, read)) return false;
+        if (kind == READ || !is_harmless(shared, now, read)) return false;
+        if ((read.kind & MORE) != 0 && !is_harmless(shared, now, shadow.rare[cells - shadow.usual + 1])) return false;
         cells[1].block = 0;
         *stamp = 0;
     }
@@ -418,14 +419,14 @@ static inline bool touch_quickly(Cell* cells, unsigned int* stamp, bool shared, 
 
 // One granule; `stamps`: whether later reads of it may be let pass.
 template <Kind kind>
-static inline void touch(const Shadow& shadow, BlockState& now, size_t granule, const Cell& self, const void* at,
+static inline void touch(const Shadow& shadow, BlockState& now, size_t granule, const void* place, const void* at,
                          unsigned int size, bool stamps) {
     if (kind == READ && is_live(shadow, now, shadow.usual[2 * granule + 1])) {
         const Cell& written = shadow.usual[2 * granule];
         if (is_harmless(shadow.shared, now, written) && (!is_live(shadow, now, written) || (written.kind & MORE) == 0))
-            return read_again(shadow, now, granule, self, stamps);
+            return keep_read(shadow, now, granule, place, stamps);
     }
-    touch_any<kind>(shadow, now, granule, self, at, size);
+    touch_any<kind>(shadow, now, granule, cell_of(now, kind, place), at, size);
 }
 
 static void narrow(Shadow& shadow, unsigned int shift);
@@ -438,12 +439,11 @@ static void access_as(Shadow& shadow, BlockState& now, size_t offset, const void
         narrow(shadow, finest);
         if (shadow.usual == nullptr) return;
     }
-    const Cell self = cell_of(now, kind, place);
     const size_t end = (offset + size) >> shadow.shift;
     for (size_t granule = offset >> shadow.shift; granule < end; ++granule)
         if ((kind != READ && kind != WRITE) ||
-            !touch_quickly<kind>(shadow.usual + 2 * granule, shadow.stamps + granule, shadow.shared, now, place))
-            touch<kind>(shadow, now, granule, self, at, size, stamps);
+            !touch_quickly<kind>(shadow, shadow.usual + 2 * granule, shadow.stamps + granule, shadow.shared, now, place))
+            touch<kind>(shadow, now, granule, place, at, size, stamps);
 }
 
 // The thread that runs comes to `size` bytes at `at`, which are `offset` into the region.
@@ -734,6 +734,13 @@ CUNUMPY_CPU_HOOK void cunumpy_check_block(unsigned long long number) {
     races::on_new_block();
 }
 CUNUMPY_CPU_HOOK void cunumpy_check_thread(unsigned int number) {
+    if (races::active) races::on_thread(number);
+}
+// The next thread of a block whose threads are a loop; index is threadIdx.
+CUNUMPY_CPU_HOOK void cunumpy_check_thread_at(unsigned int* index, unsigned int x, unsigned int y, unsigned int z, unsigned int number) {
+    index[0] = x;
+    index[1] = y;
+    index[2] = z;
     if (races::active) races::on_thread(number);
 }
 CUNUMPY_CPU_HOOK void cunumpy_check_block_barrier() { races::on_block_barrier(); }
