@@ -156,18 +156,20 @@ def analyse(preprocessed: str, kernel: str, skipped_folders: Sequence[str]) -> A
             if split is not None:
                 return Analysis(SPLIT_LOOPS, f"{reason}, always by all of them together", shared, split=split)
         return Analysis(FIBERS, reason, shared)
+    # Checked builds have one function for all threads of a block, too.
+    whole = None if own is None else split_at_barriers(words, slices, *own, defined[0].scope, kernel)
     values = _constants(words, ranges)
     problem, block_width = _separate_use_of_x(words, ranges, values)
     if problem is not None:
-        return Analysis(LOOPS, f"no thread waits for others; {problem}", shared)
+        return Analysis(LOOPS, f"no thread waits for others; {problem}", shared, split=whole)
     reason = "no thread waits for others, and each uses only its place in the grid"
     found = None
     if own is not None:
         loop = None if block_width else grid_stride(words, slices, *own, defined[0].scope, kernel)
         if loop is not None:
-            return Analysis(GRID_STRIDE, f"{reason}, by which it strides", shared, loop)
+            return Analysis(GRID_STRIDE, f"{reason}, by which it strides", shared, loop, split=whole)
         found = edges(words, slices, own, defined[0].scope, kernel, values)
-    return Analysis(MERGED_LOOPS, reason, shared, block_width=block_width, edges=found)
+    return Analysis(MERGED_LOOPS, reason, shared, block_width=block_width, edges=found, split=whole)
 
 
 def _waiting(words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> Iterator[int]:

@@ -98,7 +98,8 @@ def split_at_barriers(
     except _CannotSplitError:
         return None
     split_name = f"cunumpy_cpu_block_{kernel}"
-    ended = "bool cunumpy_cpu_ended[1024] = {};\n" if "return" in words[head.opening : stop] else ""
+    body = words[head.opening : stop]
+    ended = "bool cunumpy_cpu_ended[1024] = {};\n" if "return" in body and "__syncthreads" in body else ""
     declared = f"{head.template} static inline void {split_name}({head.parameters[2:]})"
     begin = f"{declared} {{\nCUNUMPY_CPU_BLOCK\n{ended}"
     text, path = in_namespaces(f"{begin}{plain}}}\n", scope)
@@ -128,7 +129,10 @@ class _Splitter:
         self.uniform: set[str] = set()  # variables of loops that all threads go through together
         self.local: set[str] = set()  # variables that are needed between two barriers only
         self.holders = False  # whether there are variables that may keep the address of another one
-        self.returns = "return" in words[start:stop]
+        self.returns = "return" in words[start:stop] and self.has_barrier(start, stop)
+        # In checked builds, by name what puts a thread's variable back into its array: the compiler can keep a copy in a
+        # register while it calls us at each access to memory.
+        self.copied: dict[str, str] = {}
         # By name, what stands before every region from here on.
         self.constants: list[tuple[str, str]] = []
         self.arrays: list[tuple[str, str]] = []
@@ -421,6 +425,10 @@ class _Splitter:
                         outer.append(text)
                 else:
                     declaration, reference = self.array(variable)
+                    if self.checked and not variable.extents and not self.may_be_pointed_to(variable, last, self.stop):
+                        array = f"cunumpy_cpu_of_{variable.name}[cunumpy_cpu_t]"
+                        reference = f"{reference.partition('&')[0]} {variable.name} = {array};"
+                        self.copied[variable.name] = f"{array} = {variable.name};"
                     arrays.append((declaration, reference))
                     self.arrays.append((variable.name, reference))
                     own.append(reference)
@@ -431,13 +439,16 @@ class _Splitter:
         mine |= {text for _, text in constants}
         before = [text for _, text in self.constants if text not in mine]
         before += [text for name, text in self.arrays if text not in mine and name in used]
+        for name in dict.fromkeys(name for name, reference in self.arrays if reference in mine or name in used):
+            own.append(self.copied.get(name, ""))
         body = "\n".join(own)
         if any(words[index] == "return" for first, last in statements for index in range(first, last)):
             body = (
                 "bool cunumpy_cpu_goes_on = false;\n"
                 f"[&]() __attribute__((always_inline)) {{\n{body}\ncunumpy_cpu_goes_on = true;\n}}();\n"
-                "if (!cunumpy_cpu_goes_on) cunumpy_cpu_ended[cunumpy_cpu_t] = true;"
             )
+            if self.returns:
+                body += "if (!cunumpy_cpu_goes_on) cunumpy_cpu_ended[cunumpy_cpu_t] = true;"
         declarations = "\n".join([*outer, *(declaration for declaration, _ in arrays)])
         ended = "if (cunumpy_cpu_ended[cunumpy_cpu_t]) continue;\n" if self.returns else ""
         inner = "\n".join(before)

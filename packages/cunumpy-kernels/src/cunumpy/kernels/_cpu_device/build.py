@@ -274,7 +274,7 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
             analysis.mode = LOOPS
         if program.check or program.ordered:
             if program.check and analysis.split is not None and not program.ordered:
-                analysis.split = analysis.split._replace(text=analysis.split.checked)
+                analysis.mode, analysis.split = SPLIT_LOOPS, analysis.split._replace(text=analysis.split.checked)
             else:
                 analysis.mode = FIBERS if analysis.mode in (FIBERS, SPLIT_LOOPS) else CHECKED_LOOPS
     try:

@@ -6,6 +6,7 @@ is off. Arrays that share memory share their place.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import re
@@ -248,6 +249,7 @@ class _Place(NamedTuple):
     copy: np.ndarray[Any, Any]
     original: np.ndarray[Any, Any]
     owned: np.ndarray[Any, Any] | None
+    read_only: bool
     arguments: list[Argument]
 
 
@@ -259,13 +261,31 @@ def _reserve(sizes: list[int]) -> tuple[np.ndarray[Any, Any], int]:
     """Return memory for places of these sizes, and the gap around each."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (0x4000 if sys.platform == "linux" else 0)  # MAP_NORESERVE
     for gap in _GAPS:
-        total = gap + sum(size + gap + 8192 for size in sizes)
+        total = _total([*sizes, *[_MAX_KEPT] * (4 if gap == _GAPS[0] else 0)], gap)  # for a launch of other arrays, too
         try:
             return np.frombuffer(mmap.mmap(-1, total, flags=flags), np.uint8), gap
         except (OSError, ValueError, OverflowError):
             if gap == _GAPS[-1]:
                 raise
     raise AssertionError
+
+
+_kept: list[tuple[np.ndarray[Any, Any], int]] = []
+"""Memory of former launches, which the system need not clear again: one, of at most `_MAX_KEPT` bytes in places."""
+_MAX_KEPT = 1 << 28
+
+
+def _memory_for(sizes: list[int]) -> tuple[np.ndarray[Any, Any], int]:
+    """Return memory of a former launch, or new."""
+    with contextlib.suppress(IndexError):
+        memory, gap = _kept.pop()
+        if gap == _GAPS[0] and memory.size >= _total(sizes, gap):
+            return memory, gap
+    return _reserve(sizes)
+
+
+def _total(sizes: list[int], gap: int) -> int:
+    return gap + sum(size + gap + 8192 for size in sizes)
 
 
 def _bytes_at(address: int, size: int) -> np.ndarray[Any, Any]:
@@ -307,7 +327,8 @@ class Arguments:
                 groups[-1] = first, max(last, high), [*members, argument]
             else:
                 groups.append((low, high, [argument]))
-        self.memory, gap = _reserve([high - low for low, high, _ in groups])
+        self.memory, self._gap = _memory_for([high - low for low, high, _ in groups])
+        gap = self._gap
         base = _address(self.memory)
         self.begin, self.end = base, base + self.memory.size
         self.places: list[_Place] = []
@@ -317,7 +338,9 @@ class Arguments:
             at += (low - base - at) % 4096  # aligned as before
             copy, original = self.memory[at : at + size], _bytes_at(low, size)
             copy[:] = original
-            self.places.append(_Place(low, size, base + at, copy, original, _owned(low, size, members), members))
+            read_only = all(one.const or not one.array.flags.writeable for one in members)
+            owned = _owned(low, size, members)
+            self.places.append(_Place(low, size, base + at, copy, original, owned, read_only, members))
             at += size + gap
 
     def moved(self, address: int) -> int:
@@ -346,11 +369,12 @@ class Arguments:
         return result
 
     def write_back(self) -> None:
-        """Copy what the kernel has changed to the arrays."""
+        """Copy what the kernel may have changed to the arrays, once."""
         for place in self.places:
-            if not np.array_equal(place.copy, place.original):
-                changed = place.copy != place.original
-                place.original[changed] = place.copy[changed]
+            if not place.read_only:
+                np.copyto(place.original, place.copy, where=True if place.owned is None else place.owned)
+        if sum(place.size for place in self.places) <= _MAX_KEPT:
+            _kept[:] = [(self.memory, self._gap)]
 
     def regions(self) -> Iterator[tuple[_Given, _Place]]:
         """Yield what ``check.cpp`` has to know of each place."""
@@ -358,8 +382,7 @@ class Arguments:
             items = {one.array.itemsize for one in place.arguments}
             shift = min(3 if item % 8 == 0 else 2 if item % 4 == 0 else 1 if item % 2 == 0 else 0 for item in items)
             owned = None if place.owned is None else _address(place.owned)
-            read_only = all(one.const or not one.array.flags.writeable for one in place.arguments)
-            yield _Given(place.begin, place.size, place.size, owned, _ARGUMENT, shift, read_only, 0), place
+            yield _Given(place.begin, place.size, place.size, owned, _ARGUMENT, shift, place.read_only, 0), place
 
     def __len__(self) -> int:
         return len(self.places)

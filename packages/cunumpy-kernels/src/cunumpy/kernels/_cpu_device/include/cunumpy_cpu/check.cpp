@@ -305,6 +305,8 @@ inline bool all_written(const char* written) {
 template <races::Kind kind>
 __attribute__((noinline)) void touch(Range& range, size_t granule, const char* at, unsigned int size, const void* place) {
     races::BlockState& now = races::only_state;
+    const races::Shadow& shadow = range.region->shadow;
+    if (kind == READ && races::keep_quickly(shadow, range.cells + 2 * granule, range.stamps + granule, now, place)) return;
     races::touch<kind>(range.region->shadow, now, granule, place, at, size, true);
 }
 

@@ -124,6 +124,14 @@ CUNUMPY_CPU_PLAIN static inline void tell_block() {
 #endif
 }
 
+CUNUMPY_CPU_PLAIN static inline void begin_thread(uint3* index, unsigned int x, unsigned int y, unsigned int z, unsigned int number) {
+#ifdef CUNUMPY_CPU_CHECK
+    if (cunumpy_check_thread_at != nullptr) return cunumpy_check_thread_at(&index->x, x, y, z, number);
+#endif
+    (void)number;
+    *index = uint3{x, y, z};
+}
+
 // In checked builds: block after block, thread after thread.
 template <auto kernel, class F = decltype(kernel)>
 struct CheckedLoops;
@@ -136,14 +144,13 @@ struct CheckedLoops<kernel, void (*)(P...)> : Parameters<P...> {
         for_blocks(schedule, first, last, [=]() CUNUMPY_CPU_PLAIN {
             tell_block();
             if (schedule == 0) {
+                const dim3 shape = blockDim;
+                uint3* const index = &threadIdx;
                 unsigned int number = 0;
-                for (unsigned int z = 0; z < blockDim.z; ++z)
-                    for (unsigned int y = 0; y < blockDim.y; ++y)
-                        for (unsigned int x = 0; x < blockDim.x; ++x, ++number) {
-                            threadIdx = uint3{x, y, z};
-#ifdef CUNUMPY_CPU_CHECK
-                            CUNUMPY_CPU_TELL(thread, number);
-#endif
+                for (unsigned int z = 0; z < shape.z; ++z)
+                    for (unsigned int y = 0; y < shape.y; ++y)
+                        for (unsigned int x = 0; x < shape.x; ++x, ++number) {
+                            begin_thread(index, x, y, z, number);
                             kernel(*(P*)arguments[I]...);
                         }
                 return;
@@ -151,10 +158,7 @@ struct CheckedLoops<kernel, void (*)(P...)> : Parameters<P...> {
             Order order(threads, schedule, blockIdx.x + 31ull * blockIdx.y + 1009ull * blockIdx.z);
             for (unsigned int i = 0; i < threads; ++i) {
                 const unsigned int thread = (unsigned int)order.take(), row = thread / blockDim.x;
-                threadIdx = uint3{thread - row * blockDim.x, row % blockDim.y, row / blockDim.y};
-#ifdef CUNUMPY_CPU_CHECK
-                CUNUMPY_CPU_TELL(thread, thread);
-#endif
+                begin_thread(&threadIdx, thread - row * blockDim.x, row % blockDim.y, row / blockDim.y, thread);
                 kernel(*(P*)arguments[I]...);
             }
         });

@@ -358,6 +358,30 @@ __attribute__((noinline)) static void keep_read(const Shadow& shadow, const Bloc
     if (stamps) stamp_reads(shadow, now, granule, written, first, other);
 }
 
+// The usual case of a second read since the last barrier, or of the first of another warp. False if it is another.
+static inline __attribute__((always_inline)) bool keep_quickly(const Shadow& shadow, Cell* cells, unsigned int* stamp,
+                                                               const BlockState& now, const void* place) {
+    const Cell& written = cells[0];
+    Cell& first = cells[1];
+    const unsigned int since = now.barrier_time, warp = now.thread / LANES;
+    if (first.block != now.block || first.time < since || first.time < now.warp_time[warp] || first.thread == now.thread ||
+        now.block_stamp == NO_STAMP || now.parts_valid != 0)
+        return false;
+    if (written.block == now.block ? written.time >= since || (written.kind & MORE) != 0
+                                   : !shadow.shared && written.block >= base)
+        return false;
+    Cell& other = shadow.rare[cells - shadow.usual + 1];
+    const bool same_warp = first.thread / LANES == warp;
+    if ((first.kind & MORE) != 0) {
+        if (same_warp || other.block != now.block || other.time < since || other.thread / LANES != first.thread / LANES) return false;
+    } else {
+        first.kind |= MORE;
+    }
+    put(&other, now, READ, place);
+    *stamp = same_warp ? now.warp_stamp : now.block_stamp;
+    return true;
+}
+
 static inline void synchronise(BlockState& now, const void* word, Kind kind);
 
 template <Kind kind>
@@ -399,7 +423,7 @@ __attribute__((noinline)) static void touch_any(const Shadow& shadow, BlockState
 
 // The usual case: nobody else was there, or a barrier is between. False if it is another.
 template <Kind kind>
-static inline bool touch_quickly(const Shadow& shadow, Cell* cells, unsigned int* stamp, bool shared,
+static inline __attribute__((always_inline)) bool touch_quickly(const Shadow& shadow, Cell* cells, unsigned int* stamp, bool shared,
                                  const BlockState& now, const void* place) {
     const Cell &written = cells[0], &read = cells[1];
     const bool mine = written.block == now.block;
@@ -634,6 +658,7 @@ static Kept* cells_for(size_t granules) {
     if (room > MAX_REGION_BYTES / GRANULE_BYTES) return nullptr;
     void* cells = mmap(nullptr, room * GRANULE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (cells == MAP_FAILED) return nullptr;
+    madvise(cells, room * 2 * sizeof(Cell), MADV_HUGEPAGE);
     kept.push_back(Kept{(Cell*)cells, room, true});
     return &kept.back();
 }
