@@ -69,12 +69,12 @@ constexpr unsigned int MAX_FAULTS = 10;
 // What a place in the code used last. Nearly always it goes on there, and what it may do is told by few comparisons.
 struct alignas(64) Range {
     const char* begin;
-    size_t free;            // before, an access of this place needs nothing but to be there
-    size_t bytes;           // before, an aligned access of this place is within the region, and one granule
-    unsigned int* stamps;   // of the region, as are these
+    size_t count;          // of aligned accesses that are within it, and one granule
+    unsigned int* stamps;  // of the region, as are these; null: such accesses need nothing but to be there
     races::Cell* cells;
     char* written;
-    Region* region;
+    Region* region;  // null: of no interest
+    size_t bytes;    // of what is of no interest
     size_t shared;
 };
 constexpr unsigned int PLACES = 1024;
@@ -221,12 +221,12 @@ Region* find_range(Range& range, const char* at, size_t size, const void* place)
         range.begin = region->begin;
         range.region = region;
         if (region->owned != nullptr || size > region->bytes || races::several_workers) return region;
-        const size_t bytes = region->bytes - size + 1;
         if (kind != READ && region->read_only) return region;
+        if ((size & (size - 1)) != 0 || (size_t)region->begin % size != 0) return region;
         if (region->shadow.usual == nullptr) {
-            if (region->written == nullptr && (size & (size - 1)) == 0) range.free = bytes;
-        } else if (size == (size_t)1 << region->shadow.shift && (size_t)region->begin % size == 0) {
-            range.bytes = bytes;
+            if (region->written == nullptr) range.count = region->bytes / size;
+        } else if (size == (size_t)1 << region->shadow.shift) {
+            range.count = region->bytes / size;
             range.stamps = region->shadow.stamps;
             range.cells = region->shadow.usual;
             range.written = region->written;
@@ -249,8 +249,11 @@ Region* find_range(Range& range, const char* at, size_t size, const void* place)
         if (end <= at && end > low) low = end;
         if (one.begin > at && one.begin < high) high = one.begin;
     }
+    low = (const char*)(((size_t)low + 15) & ~(size_t)15);
+    if (at < low || at >= high || races::several_workers) return nullptr;
     range.begin = low;
-    if (!races::several_workers) range.free = (size_t)(high - low);
+    range.bytes = (size_t)(high - low);
+    if ((size & (size - 1)) == 0) range.count = range.bytes / size;
     return nullptr;
 }
 
@@ -262,6 +265,7 @@ __attribute__((noinline)) void check_any(const void* address, size_t size, const
     Range own = {};  // where several threads of the system run, they can't share what is remembered
     Range& range = __builtin_expect(races::several_workers, 0) ? own : remembered;
     Region* region = range.region;
+    if (region == nullptr && (size_t)(at - range.begin) < range.bytes) return;
     if (region == nullptr || (size_t)(at - region->begin) >= region->bytes) region = find_range<kind>(range, at, size, place);
     if (region == nullptr) return;
     const size_t offset = (size_t)(at - region->begin);
@@ -314,17 +318,19 @@ __attribute__((noinline)) void touch(Range& range, size_t granule, const char* a
 template <races::Kind kind, unsigned int size>
 inline __attribute__((always_inline)) void check_quickly(const void* address, const void* place, Range& range) {
     const char* at = (const char*)address;
-    const size_t offset = (size_t)(at - range.begin);
-    const bool aligned = ((size_t)at & ((size < 8 ? size : 8) - 1)) == 0;
-    if (__builtin_expect(offset < range.free && aligned, 1)) return;
-    if (__builtin_expect(offset >= range.bytes || ((size_t)at & (size - 1)) != 0, 0)) return check_any<kind>(at, size, place, range);
+    // The number of the granule; far too large if the address is not aligned.
+    constexpr unsigned int shift = __builtin_ctz(size);
+    size_t granule = (size_t)(at - range.begin);
+    if (shift != 0) granule = granule >> shift | granule << (64 - shift);
+    if (__builtin_expect(granule >= range.count, 0)) return check_any<kind>(at, size, place, range);
+    if (range.stamps == nullptr) return;
     races::BlockState& now = races::only_state;
-    const size_t granule = offset / size;
     if (kind == READ) {
         const unsigned int stamp = range.stamps[granule];
         if (__builtin_expect(stamp == now.block_stamp || stamp == now.warp_stamp, 1)) return;
         if (stamp == now.launch_stamp) return;
     }
+    const size_t offset = granule * size;
     if (__builtin_expect(now.pending, 0)) return check_any<kind>(at, size, place, range);
     if (range.written != nullptr) {
         if (kind == WRITE)
@@ -336,14 +342,15 @@ inline __attribute__((always_inline)) void check_quickly(const void* address, co
         touch<kind>(range, granule, at, size, place);
 }
 
-inline Range& range_of(const void* place) { return recent[((size_t)place >> 2) % PLACES]; }
+// Calls are at least 5 bytes apart.
+inline Range& range_of(const void* place) { return *(Range*)((char*)recent + ((size_t)place & 4 * (PLACES - 1)) * (sizeof(Range) / 4)); }
 // Where one call reads and writes.
-inline Range& second_range_of(const void* place) { return recent[(((size_t)place >> 2) + PLACES / 2) % PLACES]; }
+inline Range& second_range_of(const void* place) { return range_of((const char*)place + 2 * PLACES); }
 
 template <races::Kind kind>
 inline void check(const void* address, size_t size, const void* place) {
     Range& range = kind == READ ? range_of(place) : second_range_of(place);
-    if (range.region == nullptr && (size_t)((const char*)address - range.begin) < range.free) return;
+    if (range.region == nullptr && (size_t)((const char*)address - range.begin) < range.bytes) return;
     check_any<kind>(address, size, place, range);
 }
 

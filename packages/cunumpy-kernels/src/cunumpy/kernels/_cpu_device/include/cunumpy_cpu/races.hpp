@@ -432,7 +432,8 @@ static inline __attribute__((always_inline)) bool touch_quickly(const Shadow& sh
         return false;
     const bool read_live = shared ? read.block == now.block : read.block >= base;
     if (read_live) {
-        if (kind == READ || !is_harmless(shared, now, read)) return false;
+        if (kind == READ) return read.thread == now.thread && read.time == now.time && read.block == now.block;
+        if (!is_harmless(shared, now, read)) return false;
         if ((read.kind & MORE) != 0 && !is_harmless(shared, now, shadow.rare[cells - shadow.usual + 1])) return false;
         cells[1].block = 0;
         *stamp = 0;
