@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks import algorithms, core, cpu_device, kernels, rng, solvers
+from benchmarks import algorithms, checked, core, cpu_device, kernels, rng, solvers
 from benchmarks._measure import Effort, Rounds
 
 
@@ -207,6 +207,16 @@ ROWS = (
         cpu_device.reduction,
     ),
     Row("cpu-workers", "CPU device, computing kernel, two workers", "one worker", 0.55, cpu_device.workers),
+    *(
+        Row(
+            f"cpu-checked-{program.replace('_', '-')}",
+            f"CPU device, checked, {program}",
+            "unchecked",
+            None if program == "radix_sort" else 50,  # it is for one block, which takes 25 us
+            partial(checked.program, program),
+        )
+        for program in checked.PROGRAMS
+    ),
     Row("cpu-first-build", "CPU device, first build of a kernel", "", 500, cpu_device.first_build, "ms"),
     Row("cpu-cached-build", "CPU device, first use of a kernel built before", "", 10, cpu_device.cached_build, "ms"),
     Row("landau", "`landau_damping.py`, 10^6 markers, 100 steps, per marker and step", "", None, core.landau, "ns"),
