@@ -205,7 +205,7 @@ def optimisation_flags(compiler: Compiler) -> list[str]:
 def checking_flags(compiler: Compiler) -> list[str]:
     """Return the flags by which a kernel calls us at each access to memory; see ``check.cpp``."""
     flags = [
-        "-O3",
+        "-O1" if compiler.is_clang else "-O3",  # clang forgets lines
         "-g1",
         "-march=native",
         "-fno-math-errno",

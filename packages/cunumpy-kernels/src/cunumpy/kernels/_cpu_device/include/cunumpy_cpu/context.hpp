@@ -6,8 +6,14 @@
 
 #include "vector_types.hpp"
 
-static thread_local uint3 threadIdx, blockIdx;
-static thread_local dim3 blockDim, gridDim;
+#ifdef CUNUMPY_CPU_CHECK
+#define CUNUMPY_CPU_WHOLE __attribute__((used))  // clang would make several variables of one, with other names
+#else
+#define CUNUMPY_CPU_WHOLE
+#endif
+CUNUMPY_CPU_WHOLE static thread_local uint3 threadIdx, blockIdx;
+CUNUMPY_CPU_WHOLE static thread_local dim3 blockDim, gridDim;
+#undef CUNUMPY_CPU_WHOLE
 
 static constexpr int warpSize = 32;
 
