@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cunumpy.errors import KernelError
 from cunumpy.kernel_testing import emulate_cuda_kernel
@@ -172,3 +175,98 @@ def test_the_race_is_found_with_both_lines_and_the_corrected_twin_is_clean(name)
 
 def test_each_race_has_its_lines():
     assert sorted(NAMES) == sorted(RACES)
+
+
+# Threads read and write 1, 2, 4 or 8 bytes of 64 in phases, between which there are barriers. A number of `todo` is
+# 0, or 2 * (4 * place + log2 of the size) + 2, and 1 more for a write.
+PHASES = """\
+template <class T> __device__ void come(void* memory, int at, bool write, int value) {
+    if (write)
+        ((T*)memory)[at] = (T)(value * 0x0101010101010101ll);
+    else if (((T*)memory)[at] == (T)0x1357246813572468ll)
+        __trap();
+}
+__device__ void accesses(long long* memory, const int* todo, int phase) {
+    for (int i = 0; i < 2; ++i) {
+        const int one = todo[((blockIdx.x * 3 + phase) * 2 + i) * blockDim.x + threadIdx.x];
+        if (one == 0) continue;
+        const int size = (one / 2 - 1) % 4, at = (one / 2 - 1) / 4, value = 1 + threadIdx.x + 64 * (i + 2 * blockIdx.x);
+        if (size == 0) come<char>(memory, at, one % 2, value);
+        if (size == 1) come<short>(memory, at, one % 2, value);
+        if (size == 2) come<int>(memory, at, one % 2, value);
+        if (size == 3) come<long long>(memory, at, one % 2, value);
+    }
+}
+extern "C" __global__ void in_shared_memory(long long* memory, const int* todo) {
+    __shared__ long long own[8];
+    if (threadIdx.x < 8) own[threadIdx.x] = 0;
+    __syncthreads();
+    for (int phase = 0; phase < 3; ++phase) {
+        accesses(own, todo, phase);
+        __syncthreads();
+    }
+}
+extern "C" __global__ void in_global_memory(long long* memory, const int* todo) {
+    for (int phase = 0; phase < 3; ++phase) {
+        accesses(memory, todo, phase);
+        __syncthreads();
+    }
+}
+extern "C" __global__ void of_warps(long long* memory, const int* todo) {
+    for (int phase = 0; phase < 3; ++phase) {
+        accesses(memory, todo, phase);
+        if (phase == 0) __syncwarp();
+        if (phase == 1) __syncthreads();
+    }
+}
+"""
+
+
+@cache
+def phases(name: str) -> CudaKernel:
+    return CudaKernel(PHASES, name)
+
+
+def is_race(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Tell whether nothing orders two accesses to the same byte: (block, phase, thread, whether it writes)."""
+    (block, phase, thread, writes), (block2, phase2, thread2, writes2) = sorted((one, other))
+    if not (writes or writes2) or (block, thread) == (block2, thread2):
+        return False
+    if block != block2:
+        return name != "in_shared_memory"
+    first, last = min(phase, phase2), max(phase, phase2)
+    if name != "of_warps":
+        return first == last
+    return first == last or (last == 1 and thread // 32 != thread2 // 32)
+
+
+@given(
+    name=st.sampled_from(["in_shared_memory", "in_global_memory", "of_warps"]),
+    blocks=st.integers(1, 2),
+    accesses=st.lists(
+        st.tuples(
+            *(st.integers(0, most) for most in (1, 2, 1, 62)), st.integers(0, 3), st.integers(0, 63), st.booleans()
+        ),
+        max_size=8,
+    ),
+)
+@settings(max_examples=100)
+def test_a_race_is_found_where_there_is_one_and_only_there(name, blocks, accesses):
+    todo = np.zeros((blocks, 3, 2, 64), np.int32)
+    for block, phase, turn, thread, size, place, writes in accesses:
+        todo[block % blocks, phase, turn, thread] = 2 * (4 * (place >> size) + size) + 2 + writes
+    by_byte: dict[int, list[tuple[int, ...]]] = {}
+    for block, phase, turn, thread in np.argwhere(todo).tolist():
+        place, size = divmod(int(todo[block, phase, turn, thread]) // 2 - 1, 4)
+        for byte in range(place << size, place + 1 << size):
+            access = (block, phase, thread, todo[block, phase, turn, thread] % 2)
+            by_byte.setdefault(byte, []).append(access)
+    expected = any(
+        is_race(name, one, other) for found in by_byte.values() for one, other in itertools.combinations(found, 2)
+    )
+    text = ""
+    try:
+        emulate_cuda_kernel(phases(name), np.zeros(8, np.int64), todo, grid=blocks, block=64)
+    except KernelError as error:
+        text = str(error)
+    assert ("race: " in text) == expected, text
