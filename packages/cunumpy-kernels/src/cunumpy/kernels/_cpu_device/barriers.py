@@ -130,8 +130,8 @@ class _Splitter:
         self.local: set[str] = set()  # variables that are needed between two barriers only
         self.holders = False  # whether there are variables that may keep the address of another one
         self.returns = "return" in words[start:stop] and self.has_barrier(start, stop)
-        # In checked builds, by name what puts a thread's variable back into its array: the compiler can keep a copy in a
-        # register while it calls us at each access to memory.
+        # In checked builds, by name what puts a thread's variable back into its array: the compiler can keep a copy in
+        # a register while it calls us at each access to memory.
         self.copied: dict[str, str] = {}
         # By name, what stands before every region from here on.
         self.constants: list[tuple[str, str]] = []
@@ -439,8 +439,8 @@ class _Splitter:
         mine |= {text for _, text in constants}
         before = [text for _, text in self.constants if text not in mine]
         before += [text for name, text in self.arrays if text not in mine and name in used]
-        for name in dict.fromkeys(name for name, reference in self.arrays if reference in mine or name in used):
-            own.append(self.copied.get(name, ""))
+        changed = dict.fromkeys(name for name, reference in self.arrays if reference in mine or name in used)
+        own += [self.copied[name] for name in changed if name in self.copied]
         body = "\n".join(own)
         if any(words[index] == "return" for first, last in statements for index in range(first, last)):
             body = (

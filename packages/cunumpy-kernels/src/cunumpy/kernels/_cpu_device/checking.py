@@ -6,7 +6,6 @@ is off. Arrays that share memory share their place.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import mmap
 import re
@@ -256,36 +255,54 @@ class _Place(NamedTuple):
 _GAPS = (1 << 32, 1 << 28, 1 << 24, 1 << 20)
 """Bytes around each place, which take no memory; fewer where the system gives no more."""
 
-
-def _reserve(sizes: list[int]) -> tuple[np.ndarray[Any, Any], int]:
-    """Return memory for places of these sizes, and the gap around each."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (0x4000 if sys.platform == "linux" else 0)  # MAP_NORESERVE
-    for gap in _GAPS:
-        total = _total([*sizes, *[_MAX_KEPT] * (4 if gap == _GAPS[0] else 0)], gap)  # for a launch of other arrays, too
-        try:
-            return np.frombuffer(mmap.mmap(-1, total, flags=flags), np.uint8), gap
-        except (OSError, ValueError, OverflowError):
-            if gap == _GAPS[-1]:
-                raise
-    raise AssertionError
+_SLOT = 1 << 28
+"""Memory that is kept for the next launch has slots of so many bytes, and in all no more is in use."""
 
 
-_kept: list[tuple[np.ndarray[Any, Any], int]] = []
-"""Memory of former launches, which the system need not clear again: one, of at most `_MAX_KEPT` bytes in places."""
-_MAX_KEPT = 1 << 28
+class _Memory:
+    """Memory for the arrays of launches: slots with gaps around.
+
+    Parameters
+    ----------
+    sizes : list of int
+        What the slots have to hold.
+    """
+
+    def __init__(self, sizes: list[int]) -> None:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (0x4000 if sys.platform == "linux" else 0)  # MAP_NORESERVE
+        self.used = [0] * max(len(sizes), 8)
+        for self.gap in _GAPS:
+            self.slot = max([_SLOT if self.gap == _GAPS[0] else 0, *sizes]) + 8192
+            self.slot += -self.slot % 4096
+            slots = len(self.used) if self.gap == _GAPS[0] else len(sizes)
+            try:
+                memory = mmap.mmap(-1, self.gap + slots * (self.slot + self.gap), flags=flags)
+            except (OSError, ValueError, OverflowError):
+                if self.gap == _GAPS[-1]:
+                    raise
+                continue
+            self.bytes = np.frombuffer(memory, np.uint8)
+            return
+
+    def fits(self, sizes: list[int]) -> bool:
+        return len(sizes) <= len(self.used) and max(sizes, default=0) + 8192 <= self.slot and self.gap == _GAPS[0]
+
+    def begin(self, number: int) -> int:
+        """Return where a slot begins, in `bytes`."""
+        return self.gap + number * (self.slot + self.gap)
 
 
-def _memory_for(sizes: list[int]) -> tuple[np.ndarray[Any, Any], int]:
+_kept: list[_Memory] = []
+"""Memory of the last launch, which the system need not clear again for the next one; or none."""
+
+
+def _memory_for(sizes: list[int]) -> _Memory:
     """Return memory of a former launch, or new."""
-    with contextlib.suppress(IndexError):
-        memory, gap = _kept.pop()
-        if gap == _GAPS[0] and memory.size >= _total(sizes, gap):
-            return memory, gap
-    return _reserve(sizes)
-
-
-def _total(sizes: list[int], gap: int) -> int:
-    return gap + sum(size + gap + 8192 for size in sizes)
+    try:
+        memory = _kept.pop()
+    except IndexError:
+        return _Memory(sizes)
+    return memory if memory.fits(sizes) else _Memory(sizes)
 
 
 def _bytes_at(address: int, size: int) -> np.ndarray[Any, Any]:
@@ -327,21 +344,21 @@ class Arguments:
                 groups[-1] = first, max(last, high), [*members, argument]
             else:
                 groups.append((low, high, [argument]))
-        self.memory, self._gap = _memory_for([high - low for low, high, _ in groups])
-        gap = self._gap
-        base = _address(self.memory)
-        self.begin, self.end = base, base + self.memory.size
+        self._memory = _memory_for([high - low for low, high, _ in groups])
+        memory = self._memory.bytes
+        base = _address(memory)
+        self.begin, self.end = base, base + memory.size
         self.places: list[_Place] = []
-        at = gap
-        for low, high, members in groups:
+        for number, (low, high, members) in enumerate(groups):
             size = high - low
+            at = self._memory.begin(number)
             at += (low - base - at) % 4096  # aligned as before
-            copy, original = self.memory[at : at + size], _bytes_at(low, size)
+            self._memory.used[number] = max(self._memory.used[number], size)
+            copy, original = memory[at : at + size], _bytes_at(low, size)
             copy[:] = original
             read_only = all(one.const or not one.array.flags.writeable for one in members)
             owned = _owned(low, size, members)
             self.places.append(_Place(low, size, base + at, copy, original, owned, read_only, members))
-            at += size + gap
 
     def moved(self, address: int) -> int:
         """Return where what was at an address is now."""
@@ -373,8 +390,8 @@ class Arguments:
         for place in self.places:
             if not place.read_only:
                 np.copyto(place.original, place.copy, where=True if place.owned is None else place.owned)
-        if sum(place.size for place in self.places) <= _MAX_KEPT:
-            _kept[:] = [(self.memory, self._gap)]
+        if self._memory.gap == _GAPS[0] and sum(self._memory.used) <= _SLOT:
+            _kept[:] = [self._memory]
 
     def regions(self) -> Iterator[tuple[_Given, _Place]]:
         """Yield what ``check.cpp`` has to know of each place."""
