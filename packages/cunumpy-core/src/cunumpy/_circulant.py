@@ -96,7 +96,7 @@ def solve_circulant(
     if tol is None:
         tol = magnitudes.max(axis=-1, keepdims=True) * (n * float(np.finfo(np.float64).eps))
     zeros = magnitudes <= tol
-    is_singular = _read_truth(zeros.any(), on_device=xp is not np)
+    is_singular = read_truth(zeros.any(), "solve_circulant: singularity test", on_device=xp is not np)
     if is_singular:
         if singular == "raise":
             raise np.linalg.LinAlgError(
@@ -136,13 +136,12 @@ def _result_dtype(c_dtype: np.dtype[Any], b_dtype: np.dtype[Any]) -> np.dtype[An
     return product.dtype if c_dtype.kind == "c" or b_dtype.kind == "c" else product.real.dtype
 
 
-def _read_truth(flag: Any, *, on_device: bool) -> bool:
+def read_truth(flag: Any, text: str, *, on_device: bool) -> bool:
     """Return a 0-d array of bool as bool; from a device it is a wait, announced and recorded."""
     if not on_device or not _transfers.watching():
         return bool(flag)
     from time import perf_counter
 
-    text = "solve_circulant: singularity test"
     _transfers.announce("sync", text, implicit=True)
     started = perf_counter()
     with _transfers.own():

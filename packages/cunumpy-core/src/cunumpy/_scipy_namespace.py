@@ -35,7 +35,12 @@ SUBPACKAGES = (
 
 # Functions of SciPy that CuPy lacks and that are written here: path -> module of ours that has them. They serve the
 # CuPy backend only, and only as long as `cupyx.scipy` has no function of the name.
-_FILL_INS = {"linalg.solve_circulant": "cunumpy._circulant"}
+_FILL_INS = {
+    "interpolate.RectBivariateSpline": "cunumpy._tensor_splines",
+    "linalg.solve_banded": "cunumpy._banded",
+    "linalg.solve_circulant": "cunumpy._circulant",
+    "linalg.solveh_banded": "cunumpy._banded",
+}
 
 _ROOTS: dict[BackendType, str] = {"numpy": "scipy", "cupy": "cupyx.scipy"}
 
@@ -53,7 +58,8 @@ class ScipyNamespace:
     follows every switch. Subpackages are namespaces again: ``fft``, ``fftpack``, ``interpolate``, ``linalg``,
     ``ndimage``, ``signal``, ``sparse`` (with ``csgraph`` and ``linalg``), ``spatial``, ``special``, ``stats``. Those
     that SciPy alone has (``optimize``, ``integrate``, ``io``, ...) are plain modules, with the NumPy backend only.
-    Functions that CuPy lacks and that CuNumpy brings itself: ``linalg.solve_circulant``.
+    Functions that CuPy lacks and that CuNumpy brings itself: ``linalg.solve_circulant``, ``linalg.solve_banded``,
+    ``linalg.solveh_banded``, ``interpolate.RectBivariateSpline``.
 
     Nothing is imported before an attribute is used. What was found is kept, so that a read costs little; a function
     that is replaced in SciPy's own module later on is not seen.

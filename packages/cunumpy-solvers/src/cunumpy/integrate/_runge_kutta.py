@@ -638,7 +638,7 @@ class BatchedDenseOutput:
     array([[0.606531, 0.606531]])
     """
 
-    def __init__(self, solver: _Solver, segments: Sequence[_Segment]) -> None:
+    def __init__(self, solver: Any, segments: Sequence[Any]) -> None:
         xp = self._xp = solver.xp
         self._batch = solver.batch
         self._shape = solver.y.shape
