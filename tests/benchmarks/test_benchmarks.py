@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import __main__ as command
-from benchmarks import _measure, _memory, _process, _report, rows
+from benchmarks import _measure, _memory, _process, _report, kernel_kinds, rows
 
 Effort, measure = _measure.Effort, _measure.measure
 Result = _report.Result
@@ -297,3 +297,18 @@ def test_the_document_has_every_row_with_its_target():
     for known in ROWS:
         line = _report.markdown_table([Result(known, None)]).splitlines()[2]
         assert line.removesuffix(" | | failed |") in text
+
+
+def test_each_kind_of_kernel_is_in_the_table(capsys):
+    kernel_kinds.main(["--quick"])
+    text = capsys.readouterr().out
+    for name in ("NumPy", "`ElementwiseKernel`", "`ReductionKernel`", "`RawKernel`", "`Kernel` of a `CudaKernel`"):
+        assert f"\n| {name} | " in text
+
+
+def test_all_kinds_compute_the_same():
+    x, y = np.arange(1000.0), np.arange(1000.0)[::-1].copy()
+    for kinds, arrays in ((kernel_kinds.combined(), (x, y)), (kernel_kinds.norm(), (x,))):
+        (_, numpy), *others = kinds
+        for _, call in others:
+            np.testing.assert_allclose(call(*arrays), numpy(*arrays), rtol=1e-14)

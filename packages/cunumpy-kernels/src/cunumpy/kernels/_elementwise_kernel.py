@@ -81,6 +81,18 @@ class ElementwiseKernel:
            [4., 1., 0.]])
     """
 
+    in_params: tuple[Parameter, ...]
+    out_params: tuple[Parameter, ...]
+    nin: int
+    nout: int
+    nargs: int
+    name: str
+    preamble: str
+    reduce_dims: bool
+    operation: str
+    no_return: bool
+    return_tuple: bool
+
     def __init__(
         self,
         in_params: str,

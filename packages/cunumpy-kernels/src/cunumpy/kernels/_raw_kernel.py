@@ -97,6 +97,12 @@ class RawKernel:
     array([1., 2., 3., 4.], dtype=float32)
     """
 
+    code: str
+    name: str
+    options: tuple[str, ...]
+    backend: str
+    enable_cooperative_groups: bool
+
     def __init__(
         self,
         code: str,
@@ -298,6 +304,13 @@ class RawModule:
     >>> x
     array([0., 2., 4.])
     """
+
+    code: str | None
+    file_path: str | None
+    options: tuple[str, ...]
+    backend: str
+    enable_cooperative_groups: bool
+    name_expressions: tuple[str, ...] | None
 
     def __init__(
         self,

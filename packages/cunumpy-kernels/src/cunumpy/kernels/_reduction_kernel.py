@@ -13,6 +13,7 @@ from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
 from cunumpy.kernels import _numpy_evaluation as numpy_evaluation
 from cunumpy.kernels import _typed_parameters as typed
+from cunumpy.kernels._typed_parameters import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,21 @@ class ReductionKernel:
     >>> l2norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
     array([ 5., 10.])
     """
+
+    in_params: tuple[Parameter, ...]
+    out_params: tuple[Parameter, ...]
+    nin: int
+    nout: int
+    nargs: int
+    name: str
+    preamble: str
+    reduce_dims: bool
+    map_expr: str
+    reduce_expr: str
+    post_map_expr: str
+    identity: str | None
+    reduce_type: str | None
+    options: tuple[str, ...]
 
     def __init__(
         self,
