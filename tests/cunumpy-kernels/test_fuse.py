@@ -1,4 +1,7 @@
-"""`fuse` on the host; `tests/standin/test_fuse_cupy.py` and `tests/gpu/test_fuse.py` have device arrays."""
+"""`fuse` on the host; `tests/standin/test_fuse_cupy.py` and `tests/gpu/test_fuse.py` have device arrays.
+
+`test_fuse_loops.py` has what is compiled.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ def scaled(x, a=2.0):
 
 
 @pytest.mark.parametrize("kind", array_kinds.KINDS, ids=str)
-def test_host_calls_get_the_arguments_as_they_are(kind, tmp_path):
+def test_small_calls_get_the_arguments_as_they_are(kind, tmp_path):
+    """But the first of its kind, where arrays that could be fused are stood for."""
     array = kind.make(tmp_path)
     seen = []
 
@@ -30,6 +34,8 @@ def test_host_calls_get_the_arguments_as_they_are(kind, tmp_path):
         seen.extend([args, kwargs])
         return args[0]
 
+    assert record(array, 1, name=array) is array
+    seen.clear()
     assert record(array, 1, name=array) is array
     (first, number), keywords = seen
     assert first is array

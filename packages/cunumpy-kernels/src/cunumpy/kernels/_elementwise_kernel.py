@@ -127,6 +127,7 @@ class ElementwiseKernel:
         self._lock = new_lock()
         self._quick: Any = None
         self._cupy: Any = None
+        self._host_options: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -367,7 +368,7 @@ class ElementwiseKernel:
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, plain, numbers, raw)
-                function = typed.compiled(source, self.name, self._options, self._owner)
+                function = typed.compiled(source, self.name, self._options, self._owner, self._host_options)
                 if self._quick is None:
                     in_order = (self._places, not self.reduce_dims, self.no_return, self.return_tuple)
                     settings = (*in_order, False, False, _CHUNK, 0, 0, 0, 0)

@@ -136,6 +136,7 @@ class ReductionKernel:
         self._lock = new_lock()
         self._quick: Any = None
         self._cupy: Any = None
+        self._host_options: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -414,7 +415,7 @@ class ReductionKernel:
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, side_by_side, plain, numbers, raw)
-                function = typed.compiled(source, self.name, self.options, self._owner)
+                function = typed.compiled(source, self.name, self.options, self._owner, self._host_options)
                 item = np.zeros(1, np.int64)
                 scalars = [
                     np.zeros(1, types[one.type_name]) if number else 0

@@ -409,7 +409,9 @@ def fail(owner: str, trap: str) -> NoReturn:
     raise KernelError(f"{owner}: {trap}; what it wrote before stays.")
 
 
-def compiled(source: str, name: str, options: tuple[str, ...], owner: str) -> Compiled:
+def compiled(
+    source: str, name: str, options: tuple[str, ...], owner: str, host_options: tuple[str, ...] = ()
+) -> Compiled:
     """Compile a kernel for the CPU device.
 
     Raises
