@@ -22,6 +22,9 @@ _RESERVED = frozenset(["a", "b", "_J", "_i", "_j", "_in_ind", "_out_ind", "_type
 _CHUNK, _ROWS, _TILE, _FEW_TILES = 16384, 4096, 64, 64
 """Elements of one partial result; rows of one, where neighbouring outputs go together; how many do; and how many such
 groups are enough for all workers. None depends on the number of workers, so that results don't."""
+_BLOCK, _LEVELS = 256, 7
+"""Elements that 16 running values take one after another; such blocks are put together pairwise, so that sums are as
+accurate as NumPy's; and how many levels of pairs the blocks of _CHUNK elements have."""
 
 _AXES_PLACE = re.compile(r"\b(?:_J|_j|_in_ind(?!\s*\.\s*size\b))\b")
 _OUTPUTS_PLACE = re.compile(r"\b(?:_i|_j|_(?:in|out)_ind(?!\s*\.\s*size\b))\b")
@@ -69,8 +72,9 @@ class ReductionKernel:
     Notes
     -----
     The order of the reduction depends on shape and layout alone, so that the number of workers changes no bit of the
-    result. Long reductions are cut into parts of 16384 elements, each with 16 running values. Without a C++ compiler
-    NumPy evaluates the expressions, if they have only operators and mathematical functions, and there is no preamble.
+    result. Long reductions are cut into parts of 16384 elements, with 16 running values for 256 elements, which are put
+    together pairwise, as NumPy's sums are. Without a C++ compiler NumPy evaluates the expressions, if they have only
+    operators and mathematical functions, and there is no preamble.
 
     Examples
     --------
@@ -561,12 +565,23 @@ class ReductionKernel:
         const ptrdiff_t _cunumpy_from = _cunumpy_c * _cunumpy_chunk;
         const ptrdiff_t _cunumpy_to =
                 _cunumpy_length - _cunumpy_from < _cunumpy_chunk ? _cunumpy_length : _cunumpy_from + _cunumpy_chunk;
-        _type_reduce _cunumpy_all[16];
-        int _cunumpy_filled = 0;
+        _type_reduce _cunumpy_all[16], _cunumpy_levels[{_LEVELS}][16];
+        int _cunumpy_filled = 0, _cunumpy_kept[{_LEVELS}];
+        ptrdiff_t _cunumpy_since = 0, _cunumpy_blocks = 0;
+        auto _cunumpy_merge = [&](const _type_reduce* from, int others) {{
+            if (_cunumpy_filled == 16 && others == 16) {{
+                for (int k = 0; k < 16; ++k) _cunumpy_all[k] = _cunumpy_reduce(from[k], _cunumpy_all[k]);
+                return;
+            }}
+            for (int k = 0; k < others; ++k)
+                _cunumpy_all[k] = k < _cunumpy_filled ? _cunumpy_reduce(from[k], _cunumpy_all[k]) : from[k];
+            if (_cunumpy_filled < others) _cunumpy_filled = others;
+        }};
         for (ptrdiff_t _cunumpy_r = _cunumpy_from; _cunumpy_r < _cunumpy_to;) {{
             const ptrdiff_t _cunumpy_rest = _cunumpy_width - _cunumpy_r % _cunumpy_width;
-            const ptrdiff_t _cunumpy_n =
-                    _cunumpy_to - _cunumpy_r < _cunumpy_rest ? _cunumpy_to - _cunumpy_r : _cunumpy_rest;
+            ptrdiff_t _cunumpy_n = {_BLOCK} - _cunumpy_since;
+            if (_cunumpy_n > _cunumpy_rest) _cunumpy_n = _cunumpy_rest;
+            if (_cunumpy_n > _cunumpy_to - _cunumpy_r) _cunumpy_n = _cunumpy_to - _cunumpy_r;
             {line(moves)}
             auto _cunumpy_map = {mapped};
             ptrdiff_t _cunumpy_at = 0;
@@ -583,8 +598,21 @@ class ReductionKernel:
             for (int k = 0; _cunumpy_at < _cunumpy_n; ++_cunumpy_at, ++k)
                 _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_map(_cunumpy_at, _cunumpy_r + _cunumpy_at));
             _cunumpy_r += _cunumpy_n;
+            _cunumpy_since += _cunumpy_n;
+            if (_cunumpy_since == {_BLOCK}) {{  // put with blocks before, pairwise
+                int level = 0;
+                for (ptrdiff_t b = _cunumpy_blocks++; b & 1; b >>= 1, ++level)
+                    _cunumpy_merge(_cunumpy_levels[level], _cunumpy_kept[level]);
+                for (int k = 0; k < _cunumpy_filled; ++k) _cunumpy_levels[level][k] = _cunumpy_all[k];
+                _cunumpy_kept[level] = _cunumpy_filled;
+                _cunumpy_since = _cunumpy_filled = 0;
+            }}
         }}
-        for (int k = 1; k < _cunumpy_filled; ++k) _cunumpy_all[0] = _cunumpy_reduce(_cunumpy_all[0], _cunumpy_all[k]);
+        for (int level = 0; _cunumpy_blocks >> level; ++level)
+            if (_cunumpy_blocks >> level & 1) _cunumpy_merge(_cunumpy_levels[level], _cunumpy_kept[level]);
+        for (int width = 1; width < _cunumpy_filled; width *= 2)
+            for (int k = 0; k + width < _cunumpy_filled; k += 2 * width)
+                _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_all[k + width]);
         _cunumpy_give(_cunumpy_o, _cunumpy_c, _cunumpy_all[0]);
     }}"""
         return f"""{typed.prelude(types, self.preamble, code)}
@@ -611,10 +639,11 @@ extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _
     if (_cunumpy_pass == 1) {{
         for (ptrdiff_t o = (ptrdiff_t)blockIdx.x * _cunumpy_each, e = o + _cunumpy_each; o < e &&
                 o < _cunumpy_count; ++o) {{
-            _type_reduce a = _cunumpy_partial[o * _cunumpy_chunks];
-            for (ptrdiff_t c = 1; c < _cunumpy_chunks; ++c) a = _cunumpy_reduce(a,
-                    _cunumpy_partial[o * _cunumpy_chunks + c]);
-            _cunumpy_finish(o, a);
+            _type_reduce* const parts = _cunumpy_partial + o * _cunumpy_chunks;
+            for (ptrdiff_t width = 1; width < _cunumpy_chunks; width *= 2)
+                for (ptrdiff_t c = 0; c + width < _cunumpy_chunks; c += 2 * width)
+                    parts[c] = _cunumpy_reduce(parts[c], parts[c + width]);
+            _cunumpy_finish(o, parts[0]);
         }}
         return;
     }}
