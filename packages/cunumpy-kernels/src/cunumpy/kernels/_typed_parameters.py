@@ -426,7 +426,8 @@ def compiled(
 
     folders = [Path(option[2:].strip()) for option in options if option.startswith("-I") and option[2:]]
     headers = HeaderHash(source, folders, None).digest()
-    library = Library(Program(source, f"{name}.cu", name, options, None, headers, owner), None)
+    program = Program(source, f"{name}.cu", name, options, None, headers, owner, host_options=host_options)
+    library = Library(program, None)
     return Compiled(library.function, owner)
 
 
