@@ -133,7 +133,9 @@ def values_of(dtype, count=200):
         more = RNG.normal(size=count) * 10.0 ** RNG.integers(-3, 4, count)
     with np.errstate(all="ignore"):
         given = np.array(special).astype(dtype)
-        pairs = np.concatenate([np.asarray(more).astype(dtype), np.repeat(given, len(given)), np.tile(given, len(given))])
+        pairs = np.concatenate(
+            [np.asarray(more).astype(dtype), np.repeat(given, len(given)), np.tile(given, len(given))]
+        )
     return pairs[: len(pairs) // 2 * 2]
 
 
@@ -207,7 +209,9 @@ def test_functions_that_are_equal_bit_for_bit(first, second, loops):
     assert len(loops) == 1
 
 
-@pytest.mark.parametrize(("first", "second"), [("float64", "float64"), ("float32", "float32"), ("float16", "float16"), ("int32", "float32")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("float64", "float64"), ("float32", "float32"), ("float16", "float16"), ("int32", "float32")]
+)
 def test_functions_within_4_ulp(first, second, loops):
     names = supported(CLOSE, first, second)
     assert set(names) >= set(CLOSE) - {"float_power"}
@@ -311,7 +315,9 @@ def test_numpys_errors_for_numbers_are_numpys():
         assert str(raised.value) == str(expected.value)
 
 
-@pytest.mark.parametrize("exponent", [2, 2.0, 0.5, -1, 1, 0, 3, -2.0, 1.5, np.float64(2), np.float32(0.5), True], ids=repr)
+@pytest.mark.parametrize(
+    "exponent", [2, 2.0, 0.5, -1, 1, 0, 3, -2.0, 1.5, np.float64(2), np.float32(0.5), True], ids=repr
+)
 def test_exponents_that_numpy_treats_apart(exponent):
     for dtype in ("float64", "float32"):
         x = np.concatenate([values_of(dtype), np.linspace(-1, 10, 50).astype(dtype)])
@@ -481,7 +487,12 @@ def test_assignment_to_all_elements(loops):
 
 def test_new_arrays(loops):
     def function(x):
-        zeros, ones, full, like = xp.zeros_like(x), xp.ones_like(x, dtype="int32"), xp.full_like(x, 2.5), xp.empty_like(x)
+        zeros, ones, full, like = (
+            xp.zeros_like(x),
+            xp.ones_like(x, dtype="int32"),
+            xp.full_like(x, 2.5),
+            xp.empty_like(x),
+        )
         zeros += x * 2
         like[...] = zeros - full
         return zeros, ones, full * x, like, x.copy(), np.copy(x)
@@ -804,7 +815,9 @@ def test_the_source_shows_the_loops():
     text = damped.source(np.ones((2, 3)), 0.5)
     assert text.startswith("// 1. A loop over 6 elements of shape (2, 3), whose results are reduced: sum along (0, 1).")
     assert "const double v1 = (double)(exp(v0));" in text
-    with pytest.raises(ArgumentTypeError, match="damped: with these arguments it runs unfused: there is no NumPy array"):
+    with pytest.raises(
+        ArgumentTypeError, match="damped: with these arguments it runs unfused: there is no NumPy array"
+    ):
         damped.source(2.0, 0.5)
 
 

@@ -64,9 +64,7 @@ class Fused(Protocol[_P, _R]):
 @overload
 def fuse(function: Callable[_P, _R], *, kernel_name: str | None = None) -> Fused[_P, _R]: ...
 @overload
-def fuse(
-    function: None = None, *, kernel_name: str | None = None
-) -> Callable[[Callable[_P, _R]], Fused[_P, _R]]: ...
+def fuse(function: None = None, *, kernel_name: str | None = None) -> Callable[[Callable[_P, _R]], Fused[_P, _R]]: ...
 def fuse(function: Any = None, *, kernel_name: str | None = None) -> Any:
     """Make one kernel, or one loop, of an elementwise function of arrays.
 
@@ -376,9 +374,7 @@ def _warns_at_most() -> bool:
     return all(one in ("ignore", "warn") for one in np.geterr().values())
 
 
-def _stand_ins(
-    record: Record, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
+def _stand_ins(record: Record, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     def stand_in(value: Any) -> Any:
         return record.stand_in(value) if type(value) is np.ndarray and value.dtype in DTYPES else value
 
@@ -405,7 +401,9 @@ def _run(record: Record, wanted: Iterable[FusedArray], steps: Plan, kernels: dic
             values[step] = evaluated(step, [values[one] if isinstance(one, Node) else one for one in step.operands])
             continue
         into = {
-            one: targets[one] for one in step.outputs if one in targets and last_read.get(id(targets[one]), -1) <= number
+            one: targets[one]
+            for one in step.outputs
+            if one in targets and last_read.get(id(targets[one]), -1) <= number
         }
         values.update(zip(step.outputs, kernels[number](step, values, into), strict=True))
     for one in results:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,15 +34,6 @@ _REFUSED = {
 _REASONS = {name: reason for reason, names in _REFUSED.items() for name in names.split()}
 
 
-class Written(NamedTuple):
-    """An operation as the function asked for it."""
-
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
-    result: FusedArray | None
-
-
 class Record:
     """What one call of a fused function did with its arrays.
 
@@ -62,7 +53,8 @@ class Record:
         self.why_not: str | None = None
         self.changed: dict[int, FusedArray] = {}
         self.ended = self.refused = False
-        self._done: list[Written] = []
+        self._done: list[tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any], FusedArray | None]] = []
+        """Operations as the function asked for them, and the stand-ins of their results."""
         self._given: dict[int, FusedArray] = {}
         self._captured: dict[int, Node] = {}
 
@@ -96,17 +88,24 @@ class Record:
             return value
         raise CannotFuse(f"an operand of type {kind.__name__}")
 
-    def add(self, node: Node, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FusedArray:
+    def add(
+        self, node: Node, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> FusedArray:
         """Record an operation; return the stand-in of its result."""
         result = FusedArray(self, node, None)
-        self._done.append(Written(function, args, kwargs, result))
+        self._done.append((function, args, kwargs, result))
         return result
 
     def change(
-        self, target: FusedArray, node: Node, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self,
+        target: FusedArray,
+        node: Node,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
     ) -> FusedArray:
         """Record an operation that writes to an array."""
-        self._done.append(Written(function, args, kwargs, None))
+        self._done.append((function, args, kwargs, None))
         target._node = node
         return target
 
@@ -121,9 +120,13 @@ class Record:
         if type(target) is not FusedArray or target._record is not self:
             raise CannotFuse("a result in an array that is no argument")
         array = target._real
+        if array is None and not target._node.shape:
+            raise CannotFuse("a result in a number")
         if array is not None and id(target) not in self.changed:
             others = [*self._given.values(), *self._captured.values()]
-            read = [one._node.array if isinstance(one, FusedArray) else one.array for one in others if one is not target]
+            read = [
+                one._node.array if isinstance(one, FusedArray) else one.array for one in others if one is not target
+            ]
             read += [one._real for one in self._given.values() if one is not target]
             if not array.flags.writeable or _gate.overlaps_itself(array):
                 raise CannotFuse("a result in an array that can't be written to")
@@ -364,12 +367,13 @@ class FusedArray:
         record = self._record
         if record.why_not is None:
             try:
+                _check_dims(self, self._real is None)
                 if order != "K" or not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
                     raise CannotFuse("astype with an order")
                 wanted = np.dtype(dtype)
                 if wanted == self.dtype and not copy:
                     return self
-                return record.add(graph.cast(self._node, wanted), np.ndarray.astype, (self, wanted), {"copy": copy})
+                return record.add(graph.cast(self._node, wanted), _METHODS["astype"], (self, wanted), {"copy": copy})
             except (CannotFuse, TypeError) as error:
                 record.give_up(str(error))
         return self._value().astype(dtype, order, casting, subok, copy)
@@ -570,16 +574,30 @@ for _name in ("__matmul__", "__rmatmul__", "__imatmul__"):
 # --- functions that are no universal functions ------------------------------------------------------------------------
 
 
+_METHODS: dict[str, Callable[..., Any]] = {
+    "astype": lambda array, dtype, copy: array.astype(dtype, copy=copy),
+    "copy": lambda array, order: array.copy(order),
+}
+"""Of arrays and of NumPy's numbers, which one of them a result may be."""
+
+
+def _check_dims(array: Any, number: bool = False) -> None:
+    """Leave to NumPy what makes arrays without dimensions; of numbers others make numbers."""
+    if not array.shape and not number:
+        raise CannotFuse("an array without dimensions")
+
+
 def _copied(array: FusedArray, order: str) -> Any:
     record = array._record
     if record.why_not is None:
         try:
+            _check_dims(array, array._real is None)
             node = graph.cast(array._node, array.dtype)
             if order == "C":
                 node.steps = graph.new_steps(node.shape, ())
             elif order != "K":
                 raise CannotFuse("a copy in another order")
-            return record.add(node, np.ndarray.copy, (array, order), {})
+            return record.add(node, _METHODS["copy"], (array, order), {})
         except CannotFuse as error:
             record.give_up(str(error))
     return array._value().copy(order)
@@ -642,6 +660,7 @@ for _name in ("sum", "prod", "max", "min", "any", "all", "mean"):
 
 def _where(record: Record, function: Any, condition: Any, x: Any, y: Any) -> Any:
     node = graph.where(*(record.node_of(one) for one in (condition, x, y)))
+    _check_dims(node)
     return record.add(node, function, (condition, x, y), {})
 
 
@@ -686,6 +705,7 @@ def _like(value: Any) -> Any:
         number = record.node_of(filled)
         if given or not isinstance(operand, Node) or isinstance(number, Node) or len(args) > 2:
             raise CannotFuse("other forms of arrays")
+        _check_dims(operand)
         node = graph.fill(number, operand, operand.dtype if dtype is None else np.dtype(dtype))
         return record.add(node, function, (a, *args), kwargs)
 
@@ -705,8 +725,15 @@ def _astype(record: Record, function: Any, x: Any, dtype: Any, /, *, copy: bool 
     return x.astype(dtype, copy=copy)
 
 
+def _copy(record: Record, function: Any, a: Any, order: Any = "K", subok: bool = False) -> Any:
+    _check_dims(a)
+    return _copied(a, order)
+
+
 _FUNCTIONS: dict[str, Any] = {
-    **{name: _reducing(name) for name in ("sum", "prod", "max", "min", "amax", "amin", "any", "all", "mean")},
+    **{name: _reducing(name) for name in ("sum", "prod", "max", "min", "any", "all", "mean")},
+    "amax": _reducing("max"),
+    "amin": _reducing("min"),
     "where": _where,
     "clip": _clip,
     "round": _round,
@@ -716,7 +743,7 @@ _FUNCTIONS: dict[str, Any] = {
     "ones_like": _like(1),
     "empty_like": _like(0),
     "full_like": _like(None),
-    "copy": lambda record, function, a, order="K": _copied(a, order) if type(a) is FusedArray else a.copy(order),
+    "copy": _copy,
     "shape": _known(lambda a: a.shape),
     "ndim": _known(lambda a: a.ndim),
     "size": _known(lambda a: a.size),
@@ -729,4 +756,3 @@ _FUNCTIONS: dict[str, Any] = {
     ),
     "can_cast": lambda record, function, given, to, casting="safe": np.can_cast(given.dtype, to, casting),
 }
-_FUNCTIONS["amax"], _FUNCTIONS["amin"] = _reducing("max"), _reducing("min")

@@ -81,7 +81,8 @@ _TEMPLATES: dict[np.ufunc, dict[str, str]] = {
     | {"f": "cunumpy_fuse::floor_quotient({0}, {1})"},
     np.remainder: dict.fromkeys("iu", "cunumpy_fuse::remainder<{T}>({0}, {1})")
     | {"f": "cunumpy_fuse::remainder({0}, {1})"},
-    np.fmod: dict.fromkeys("iu", "cunumpy_fuse::truncated_remainder<{T}>({0}, {1})") | {"f": "__builtin_fmod{f}({0}, {1})"},
+    np.fmod: dict.fromkeys("iu", "cunumpy_fuse::truncated_remainder<{T}>({0}, {1})")
+    | {"f": "__builtin_fmod{f}({0}, {1})"},
     np.power: dict.fromkeys("iu", "cunumpy_fuse::power<{T}, {U}>({0}, {1})") | _c_name("pow"),
     np.float_power: _c_name("pow"),
     np.square: {
@@ -94,7 +95,12 @@ _TEMPLATES: dict[np.ufunc, dict[str, str]] = {
     np.reciprocal: {"f": "({T})1 / {0}"},
     np.sqrt: {"f": "__builtin_sqrt{f}({0})"},
     np.positive: {**_SAME, "c": "{0}"},
-    np.negative: {"i": "({T})(0 - ({U}){0})", "u": "({T})(0 - ({U}){0})", "f": "-{0}", "c": "{V}(-{0}.real(), -{0}.imag())"},
+    np.negative: {
+        "i": "({T})(0 - ({U}){0})",
+        "u": "({T})(0 - ({U}){0})",
+        "f": "-{0}",
+        "c": "{V}(-{0}.real(), -{0}.imag())",
+    },
     np.absolute: {
         "b": "{0}",
         "i": "{0} < 0 ? ({T})(0 - ({U}){0}) : {0}",

@@ -60,7 +60,19 @@ class Node:
     """
 
     __slots__ = (
-        *("array", "axes", "dtype", "function", "is_reduction", "keepdims", "loop", "operands", "shape", "size", "steps"),
+        *(
+            "array",
+            "axes",
+            "dtype",
+            "function",
+            "is_reduction",
+            "keepdims",
+            "loop",
+            "operands",
+            "shape",
+            "size",
+            "steps",
+        ),
     )
 
     def __init__(
@@ -136,9 +148,7 @@ def call(function: np.ufunc, operands: Sequence[Any], out: Node | None = None) -
     CannotFuse
         NumPy refuses the operation or warns of it, or it is no part of a compiled loop.
     """
-    types = [
-        one.dtype if type(one) is Node else type(one) if type(one) in _WEAK else _type_of(one) for one in operands
-    ]
+    types = [one.dtype if type(one) is Node else type(one) if type(one) in _WEAK else _type_of(one) for one in operands]
     loop = resolved(function, tuple(types))
     if function is np.power:
         operands = _with_exponent(operands, loop)
@@ -181,6 +191,11 @@ def number(value: Any, dtype: np.dtype[Any]) -> np.generic:
     if type(value) is float and dtype is _DOUBLE:
         return np.float64(value)
     if type(value) is int and dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        raise CannotFuse(f"{value!r} as {dtype}")
+    kind = np.asarray(value).dtype.kind if dtype.kind in "iuf" else ""
+    if (kind == "c" and dtype.kind in "iuf") or (
+        kind == "f" and dtype.kind in "iu" and not np.iinfo(dtype).min <= value < float(np.iinfo(dtype).max)
+    ):
         raise CannotFuse(f"{value!r} as {dtype}")
     try:
         with np.errstate(all="ignore"):
@@ -348,7 +363,9 @@ def reduction(name: str, operand: Node, axis: Any, dtype: Any, keepdims: bool) -
 def _result_type(name: str, given: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
     with np.errstate(all="ignore"):
         try:
-            result: np.dtype[Any] = getattr(np, name)(np.ones(1, given), **({} if dtype is None else {"dtype": dtype})).dtype
+            result: np.dtype[Any] = getattr(np, name)(
+                np.ones(1, given), **({} if dtype is None else {"dtype": dtype})
+            ).dtype
         except TypeError as error:
             raise CannotFuse(str(error)) from None
     if result not in DTYPES:

@@ -339,7 +339,9 @@ def shown(steps: Sequence[Loop | Node]) -> str:
             end = step.outputs[0]
             shape = end.operands[0].shape if end.is_reduction else end.shape
             what = f", whose results are reduced: {end.function} along {end.axes}" if end.is_reduction else ""
-            parts.append(f"// {number}. A loop over {math.prod(shape)} elements of shape {shape}{what}.\n{elements_code(step)}")
+            parts.append(
+                f"// {number}. A loop over {math.prod(shape)} elements of shape {shape}{what}.\n{elements_code(step)}"
+            )
         else:
             name = step.function if isinstance(step.function, str) else step.function.__name__
             parts.append(f"// {number}. NumPy's {name}, to an array of shape {step.shape}.")
