@@ -18,7 +18,7 @@ SHAPES = [(4, 6), (4, 6), (4, 6), (6,), (4, 1), ()]
 BINARY = [
     *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.and_),
     *(operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le, operator.eq, operator.ne),
-    *(np.add, np.subtract, np.multiply, np.fmod, np.copysign, np.logical_and, np.logical_xor, np.greater, np.hypot),
+    *(np.add, np.subtract, np.multiply, np.fmod, np.copysign, np.logical_and, np.logical_xor, np.greater),
 ]
 UNARY = [
     *(
@@ -103,24 +103,24 @@ def run(steps, *arrays, failed=None):
     def operand(one):
         return one[0] if isinstance(one, tuple) else values[one]
 
-    for kind, function, *given in steps:
+    for kind, function, *where in steps:
         try:
             if kind == "nothing":
                 result = 1.0
             elif kind == "unary":
-                result = function(values[given[0]])
+                result = function(values[where[0]])
             elif kind == "reduction":
-                result = function(values[given[0]], axis=given[1], **({"keepdims": True} if given[2] else {}))
+                result = function(values[where[0]], axis=where[1], **({"keepdims": True} if where[2] else {}))
             elif kind == "where":
-                result = xp.where(*map(operand, given))
+                result = xp.where(*map(operand, where))
             elif kind == "float":
-                result = values[given[0]].astype(given[1])
+                result = values[where[0]].astype(where[1])
             elif kind == "set":
-                result = values[given[0]]
-                result[...] = operand(given[1])
+                result = values[where[0]]
+                result[...] = operand(where[1])
             else:
-                result = function(*map(operand, given))
-        except (TypeError, ValueError, OverflowError, IndexError):
+                result = function(*map(operand, where))
+        except (TypeError, ValueError, OverflowError, IndexError, AttributeError):
             result = 1.0
             if failed is not None:
                 failed.append(len(values) - len(arrays))

@@ -171,13 +171,8 @@ def fuse(function: Any = None, *, kernel_name: str | None = None) -> Any:
 
 
 def _any_device_array(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    for value in args:
-        if type(value) not in _host_types and _is_device_array(value):
-            return True
-    for value in kwargs.values():
-        if type(value) not in _host_types and _is_device_array(value):
-            return True
-    return False
+    values = (*args, *kwargs.values()) if kwargs else args
+    return any(type(value) not in _host_types and _is_device_array(value) for value in values)
 
 
 def _is_device_array(value: Any) -> bool:

@@ -1,25 +1,28 @@
 """Stand-ins for the arrays of a fused function, and the record of what it does with them.
 
-A function of NumPy arrays runs once in each call, with stand-ins for the arrays. What it does with them is recorded, and
-done when it has ended: by compiled loops, or by NumPy, in the order of the record. Where it asks for what only NumPy
-has, such as an element's value, all that was recorded is done at once by NumPy, and so is all that follows.
+A function of NumPy arrays runs once in each call, with stand-ins for the arrays. What it does with them is recorded,
+and done when it has ended: by compiled loops, or by NumPy, in the order of the record. Where it asks for what only
+NumPy has, such as an element's value, all that was recorded is done at once by NumPy, and so is all that follows.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from cunumpy import _gate
 from cunumpy.errors import ArgumentTypeError
+from cunumpy.kernels import _fused_code as code
 from cunumpy.kernels import _fused_graph as graph
 from cunumpy.kernels._fused_graph import CannotFuse, Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+_numpy: Any = np  # where its stubs know less than it has
 
 _NUMBERS = (int, float, complex, bool)
 
@@ -123,14 +126,11 @@ class Record:
         if array is None and not target._node.shape:
             raise CannotFuse("a result in a number")
         if array is not None and id(target) not in self.changed:
-            others = [*self._given.values(), *self._captured.values()]
-            read = [
-                one._node.array if isinstance(one, FusedArray) else one.array for one in others if one is not target
-            ]
-            read += [one._real for one in self._given.values() if one is not target]
+            read = [one._real for one in self._given.values() if one is not target]
+            read += [one.array for one in self._captured.values()]
             if not array.flags.writeable or _gate.overlaps_itself(array):
                 raise CannotFuse("a result in an array that can't be written to")
-            if any(one is not None and _gate.overlap(array, one) for one in read):
+            if any(_gate.overlap(array, one) for one in read):
                 raise CannotFuse("a result in an array that overlaps another one")
             self.changed[id(target)] = target
         return target._node
@@ -168,7 +168,7 @@ class Record:
             return {key: self.real(one) for key, one in value.items()}
         return value
 
-    def refuse(self, name: str, what: str) -> None:
+    def refuse(self, name: str, what: str) -> NoReturn:
         """Raise for what no fused function can have, on a GPU neither."""
         self.refused = True
         raise ArgumentTypeError(
@@ -200,7 +200,7 @@ class FusedArray:
     def __init__(self, record: Record, node: Node, real: Any) -> None:
         self._record, self._node, self._real = record, node, real
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """Of an array, or of NumPy's numbers."""
         return np.ndarray if self._node.shape or self._real is not None else self._node.dtype.type
@@ -210,8 +210,8 @@ class FusedArray:
         if self._real is None:
             if self._record.why_not is not None:
                 raise ArgumentTypeError(
-                    f"{self._record.owner}: an intermediate result was kept beyond the call; a fused function has none. "
-                    "Return what is needed later."
+                    f"{self._record.owner}: an intermediate result was kept beyond the call; a fused function has "
+                    "none. Return what is needed later."
                 )
             self._record.give_up("an array's values are asked for")
         return self._real
@@ -310,6 +310,7 @@ class FusedArray:
         if _everything(index):
             return self
         self._record.refuse("x[...]" if index is Ellipsis else f"x[{type(index).__name__}]", "indexing")
+        return None
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not _everything(index):
@@ -406,17 +407,17 @@ class FusedArray:
     conjugate = conj
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-        return np.clip(self, min, max, out, **kwargs)  # type: ignore[call-overload]
+        return _numpy.clip(self, min, max, out, **kwargs)
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
-        return np.round(self, decimals, out)  # type: ignore[call-overload]
+        return _numpy.round(self, decimals, out)
 
     def __pow__(self, exponent: Any, modulus: Any = None) -> Any:
         if modulus is not None:
             return NotImplemented
         return self._power(exponent, None)
 
-    def __ipow__(self, exponent: Any) -> Any:
+    def __ipow__(self, exponent: Any, modulus: Any = None) -> Any:
         return self._power(exponent, self)
 
     def _power(self, exponent: Any, out: FusedArray | None) -> Any:
@@ -450,12 +451,12 @@ def _record_of(values: Any) -> Record | None:
 class _Asked(np.ndarray):
     """Tells which function NumPy takes for an operator."""
 
-    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return function, len(inputs)
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        return ufunc, len(inputs)
 
 
 @functools.lru_cache(maxsize=1024)
-def _power_of(dtype: np.dtype[Any], kind: type, exponent: Any) -> tuple[np.ufunc, int]:
+def _power_of(dtype: np.dtype[Any], kind: Any, exponent: Any) -> tuple[np.ufunc, int]:
     """Return the function, and its number of operands, that NumPy takes for ``x ** exponent``."""
     asked = np.empty(1, dtype).view(_Asked) ** exponent
     return asked if type(asked) is tuple else (np.power, 2)
@@ -534,7 +535,7 @@ def _unary(name: str, function: np.ufunc) -> None:
     setattr(FusedArray, f"__{name}__", method)
 
 
-for _name, _function in {
+_binary_functions: dict[str, np.ufunc] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -552,9 +553,16 @@ for _name, _function in {
     "ge": np.greater_equal,
     "eq": np.equal,
     "ne": np.not_equal,
-}.items():
+}
+for _name, _function in _binary_functions.items():
     _operator(_name, _function)
-for _name, _function in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
+_unary_functions: dict[str, np.ufunc] = {
+    "neg": np.negative,
+    "pos": np.positive,
+    "abs": np.absolute,
+    "invert": np.invert,
+}
+for _name, _function in _unary_functions.items():
     _unary(_name, _function)
 
 
@@ -632,9 +640,9 @@ def _reducing(name: str) -> Any:
 
     def with_dtype(record: Record, function: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
                    keepdims: Any = False, **others: Any) -> Any:  # fmt: skip
-        if out is not None or any(value is not np._NoValue for value in others.values()):  # type: ignore[attr-defined]
+        if out is not None or any(value is not _numpy._NoValue for value in others.values()):
             raise CannotFuse("results in a given array, or of some elements")
-        keepdims = False if keepdims is np._NoValue else keepdims  # type: ignore[attr-defined]
+        keepdims = False if keepdims is _numpy._NoValue else keepdims  # type: ignore[attr-defined]
         kwargs = {"axis": axis, "keepdims": keepdims, **({} if dtype is None else {"dtype": np.dtype(dtype)})}
         return _reduce(record, name, function, (a,), kwargs)
 
@@ -666,7 +674,7 @@ def _where(record: Record, function: Any, condition: Any, x: Any, y: Any) -> Any
 
 def _clip(record: Record, function: Any, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None,
           **others: Any) -> Any:  # fmt: skip
-    missing = np._NoValue  # type: ignore[attr-defined]
+    missing = _numpy._NoValue
     low = others.pop("min", None) if a_min is None or a_min is missing else a_min
     high = others.pop("max", None) if a_max is None or a_max is missing else a_max
     if others:
@@ -674,7 +682,8 @@ def _clip(record: Record, function: Any, a: Any, a_min: Any = None, a_max: Any =
     low, high = (None if one is missing else one for one in (low, high))
     if low is None and high is None:
         raise CannotFuse("clip without bounds")
-    called, operands = graph.code.clip, (a, low, high)
+    called: np.ufunc = code.clip
+    operands: tuple[Any, ...] = (a, low, high)
     if low is None:
         called, operands = np.minimum, (a, high)
     elif high is None:

@@ -275,10 +275,10 @@ __device__ static inline float rounded(double value) { return __half2float(__dou
 """
 
 _OLD = frozenset(["exp", "log", "sin", "cos", "pow"])
-_VECTORS = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh cbrt pow atan2 "
-    "hypot".split()
-)
+_VECTORS = _OLD | {
+    *("exp2", "expm1", "log2", "log10", "log1p", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+    *("asinh", "acosh", "atanh", "cbrt", "atan2", "hypot"),
+}
 """Functions that glibc has for vectors: the first few since version 2.22, the others since 2.35."""
 
 

@@ -199,14 +199,14 @@ def number(value: Any, dtype: np.dtype[Any]) -> np.generic:
         raise CannotFuse(f"{value!r} as {dtype}")
     try:
         with np.errstate(all="ignore"):
-            result: np.generic = np.asarray(value).astype(dtype)[()]
+            result: Any = np.asarray(value).astype(dtype)[()]
             if isinstance(value, int) and dtype.kind in "fc":
                 result = dtype.type(value)
     except (OverflowError, TypeError) as error:
         raise CannotFuse(str(error)) from None
     if dtype.kind in "fc" and not np.isfinite(result) and np.isfinite(value):
         raise CannotFuse(f"{value!r} as {dtype}")
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 def _with_exponent(operands: Sequence[Any], loop: tuple[np.dtype[Any], ...]) -> Sequence[Any]:
@@ -225,7 +225,7 @@ def _with_exponent(operands: Sequence[Any], loop: tuple[np.dtype[Any], ...]) -> 
 
 @functools.cache
 def _takes_roots(dtype: np.dtype[Any]) -> bool:
-    """Tell whether NumPy takes the square root for the power 1/2, as it does from 2.4 on, but for arrays of exponents."""
+    """Tell whether NumPy takes the square root for one exponent of 1/2, as it does from 2.4 on."""
     with np.errstate(all="ignore"):
         return bool(np.isnan(np.power(np.full(2, -np.inf, dtype), dtype.type(0.5))).all())
 
@@ -271,7 +271,7 @@ def _new(
         except ValueError as error:
             raise CannotFuse(str(error)) from None
     if out is None:
-        if len(shapes) == 1 and all([one.steps == steps for one in nodes]):
+        if len(shapes) == 1 and all(one.steps == steps for one in nodes):
             return Node(function, operands, loop, dtype, shape, new_steps(shape, (steps,)))
         return Node(function, operands, loop, dtype, shape, new_steps(shape, _placed(nodes, shape)))
     if shape != out.shape or not np.can_cast(dtype, out.dtype, "same_kind"):

@@ -12,6 +12,7 @@ from cunumpy.kernels import _fused_graph as graph
 from cunumpy.kernels._elementwise_kernel import ElementwiseKernel
 from cunumpy.kernels._fused_graph import Node
 from cunumpy.kernels._reduction_kernel import ReductionKernel
+from cunumpy.kernels._typed_parameters import C_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +58,7 @@ def plan(results: Iterable[Node], least: int) -> Plan:
     wanted = dict.fromkeys(results)
     simple = _single_loop(wanted, least)
     if simple is not None:
-        return Plan([simple], {one: 0 for one in simple.sources})
+        return Plan([simple], dict.fromkeys(simple.sources, 0))
     order = _in_order(wanted)
     looped = {one for one in order if one.array is None and not one.is_reduction and one.shape and one.size >= least}
     consumers: dict[Node, list[Node]] = {one: [] for one in order}
@@ -241,7 +242,7 @@ def elements_code(loop: Loop) -> str:
         head = f"static inline {code.value_type(operand.dtype)} elements({', '.join(parameters)})"
         lines.append(f"    return {names[operand]};")
     else:
-        results = [f"{code.C_TYPES[one.dtype]}& r{number}" for number, one in enumerate(loop.outputs)]
+        results = [f"{C_TYPES[one.dtype]}& r{number}" for number, one in enumerate(loop.outputs)]
         head = f"static inline void elements({', '.join([*parameters, *results])})"
         lines += [f"    r{number} = {names[one]};" for number, one in enumerate(loop.outputs)]
     return "\n".join([f"__device__ {head} {{", *lines, "}"])
