@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import Effort, Rounds, Timer, measure
-from cunumpy.kernels import CudaKernel, ElementwiseKernel, Kernel, ReductionKernel
+from cunumpy.kernels import CudaKernel, ElementwiseKernel, Kernel, ReductionKernel, fuse
 from cunumpy.kernels._cpu_device.compiler import find_compiler, run_compiler
 from cunumpy.kernels._cpu_device.launch import cpu_kernel, run_on_cpu
 from cunumpy.kernels._cpu_device.launcher import _Launch
@@ -241,6 +241,20 @@ def elementwise(effort: Effort, workers: int = 1) -> Rounds:
     x, y = rng.random(n), rng.random(n)
     with _workers(workers):
         return measure(effort, _repeated(lambda: kernel(x, y)), _repeated(lambda: (x - y) * (x - y) + 2 * x))
+
+
+def fused(effort: Effort, workers: int = 1) -> Rounds:
+    """Five operations as one loop, beside the same function unfused."""
+    n = 10_000_000 if effort.entries >= 1_000_000 else 10_000
+
+    def distance(x: Any, y: Any) -> Any:
+        return np.sqrt((x - y) ** 2 + 1.0) * x
+
+    function = fuse(distance)
+    rng = np.random.default_rng(0)
+    x, y = rng.random(n), rng.random(n)
+    with _workers(workers):
+        return measure(effort, _repeated(lambda: function(x, y)), _repeated(lambda: distance(x, y)))
 
 
 def reduction(effort: Effort) -> Rounds:

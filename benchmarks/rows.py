@@ -206,6 +206,13 @@ ROWS = (
         0.4,
         cpu_device.reduction,
     ),
+    Row(
+        "fuse",
+        "`fuse` of 5 elementwise operations, 10^7, one worker",
+        "the same function unfused on NumPy",
+        0.35,
+        cpu_device.fused,
+    ),
     Row("cpu-workers", "CPU device, computing kernel, two workers", "one worker", 0.55, cpu_device.workers),
     *(
         Row(

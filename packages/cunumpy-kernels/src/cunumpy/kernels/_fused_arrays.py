@@ -422,7 +422,8 @@ class FusedArray:
 
     def _power(self, exponent: Any, out: FusedArray | None) -> Any:
         if type(exponent) in _NUMBERS or issubclass(type(exponent), np.generic):
-            function, operands = _power_of(self.dtype, type(exponent), exponent)
+            kind: Any = type(exponent)
+            function, operands = _power_of(self.dtype, kind, exponent)
         else:
             function, operands = np.power, 2
         return _operate(
@@ -642,7 +643,7 @@ def _reducing(name: str) -> Any:
                    keepdims: Any = False, **others: Any) -> Any:  # fmt: skip
         if out is not None or any(value is not _numpy._NoValue for value in others.values()):
             raise CannotFuse("results in a given array, or of some elements")
-        keepdims = False if keepdims is _numpy._NoValue else keepdims  # type: ignore[attr-defined]
+        keepdims = False if keepdims is _numpy._NoValue else keepdims
         kwargs = {"axis": axis, "keepdims": keepdims, **({} if dtype is None else {"dtype": np.dtype(dtype)})}
         return _reduce(record, name, function, (a,), kwargs)
 
