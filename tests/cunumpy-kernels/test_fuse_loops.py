@@ -399,7 +399,7 @@ def reduced(x):
 FUSED_REDUCED = fuse(reduced)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(layouts())
 def test_reductions(arrays):
     x = arrays[0]
