@@ -90,9 +90,13 @@ def benchmark(
     """
     name = func.__name__ if name is None else name
     devices = (current_device(),) if devices is None else devices
-    for what, value, kind in (("func", func, Callable), ("args", args, tuple), ("kwargs", kwargs, dict)):
-        if not isinstance(value, kind):
-            raise ValueError(f"`{what}` should be a {'callable object' if what == 'func' else kind.__name__}.")
+    for what, right in (
+        ("func` should be a callable object", callable(func)),
+        ("args` should be a tuple", isinstance(args, tuple)),
+        ("kwargs` should be a dict", isinstance(kwargs, dict)),
+    ):
+        if not right:
+            raise ValueError(f"`{what}.")
     for _ in range(n_warmup):
         func(*args, **kwargs)
     for device in devices:
@@ -116,7 +120,7 @@ def benchmark(
     return _PerfCaseResult(name, np.array(times).reshape(-1, 1 + len(devices)).T, devices)
 
 
-class time_range(contextlib.ContextDecorator):
+class time_range:
     """A named range for profilers, as a decorator or in a ``with`` block.
 
     Parameters
