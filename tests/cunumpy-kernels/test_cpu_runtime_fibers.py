@@ -123,7 +123,7 @@ def run_grid(which: int, blocks: int, threads: int, x: np.ndarray, rounds: int) 
         _fields_ = (("x", ctypes.c_void_p), ("n", ctypes.c_int), ("rounds", ctypes.c_int))
 
     arguments = Arguments(x.ctypes.data, blocks * threads, rounds)
-    barrier = (ctypes.c_uint * 4)(blocks)
+    barrier = (ctypes.c_uint * 5)(blocks)
     failed: list[str] = []
 
     def work(block: int) -> None:

@@ -118,6 +118,9 @@ _OURS = re.compile(
     r"(threadIdx|blockIdx|blockDim|gridDim|completed\.\d+|_\w*|(?:cunumpy_cpu|races|std)\w*::.*"
     r"|(?:guard variable|TLS|vtable|typeinfo).*|.*::__func__|cunumpy_cpu\w*)$"
 )
+_SCALAR = 16
+"""Variables up to so many bytes may count on CUDA's zero: counters and flags."""
+
 _CONSTANT = re.compile(r"\b__constant__\b(?:\b(?:__align__|alignas)\s*\([^()]*\)|[^;{}()=])*?\b(\w+)\s*(?:\[|=|;|\{)")
 
 
@@ -153,7 +156,14 @@ def library_memory(library: Path, constant: set[str]) -> list[tuple[int, int, in
             read_only = where.startswith((".rodata", ".data.rel.ro")) or name.partition(".")[0] in constant
             found.setdefault(
                 (_VARIABLE, begin),
-                (_VARIABLE, begin, size, name, read_only, where.startswith(".bss") and not read_only),
+                (
+                    _VARIABLE,
+                    begin,
+                    size,
+                    name,
+                    read_only,
+                    where.startswith(".bss") and not read_only and size > _SCALAR,
+                ),
             )
     return [found[key] for key in sorted(found)]
 
@@ -440,12 +450,13 @@ class Checks:
         library.cunumpy_check_begin.restype = ctypes.c_void_p
         library.cunumpy_check_end.restype = ctypes.c_uint
         self._names: list[tuple[int, Any]] = []
+        self._given: Any = None
 
     def variable_is_known(self, address: int, size: int) -> None:
         """Note that the host may write to a variable."""
         self._library.cunumpy_check_variable_is_known(ctypes.c_void_p(address), ctypes.c_ulonglong(size))
 
-    def begin(self, arguments: Arguments, blocks: int, workers: int, shared_mem: int) -> None:
+    def begin(self, arguments: Arguments, blocks: int, shared_mem: int, *, cooperative: bool) -> None:
         """Begin a launch; `end` has to follow, on the same thread."""
         given: list[_Given] = []
         self._names = []
@@ -458,15 +469,15 @@ class Checks:
             shift = 2 if memory == _SHARED or size % 8 else 3
             given.append(_Given(begin, bytes_, room, None, memory, shift, read_only, unwritten))
             self._names.append((memory, (name, bytes_, size < 0)))
+        self._given = (_Given * len(given))(*given)  # in use until the end of the launch
         self._library.cunumpy_check_begin(
             ctypes.c_ulonglong(blocks),
-            ctypes.c_int(workers),
-            (_Given * len(given))(*given),
+            ctypes.c_int(cooperative),
+            self._given,
             ctypes.c_uint(len(given)),
             ctypes.c_void_p(arguments.begin),
             ctypes.c_void_p(arguments.end),
         )
-        self._given = given
 
     def end(self, grid: tuple[int, ...], block: tuple[int, ...]) -> list[Fault]:
         """End the launch, and return what was found."""

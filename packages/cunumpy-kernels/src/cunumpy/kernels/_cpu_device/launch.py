@@ -182,25 +182,22 @@ def _run_checked(
     arguments: Sequence[tuple[int, Argument]],
 ) -> str | None:
     """Run a kernel on copies of its arrays; return what was found, and what ended the launch."""
-    blocks = math.prod(grid)
-    if cooperative and blocks > 1:  # what looks at accesses is not for several threads of the system
-        ended: str | None = library.function.launch(packed, grid, block, shared_mem, cooperative)
-        return ended
+    cooperative = cooperative and math.prod(grid) > 1
     copies = Arguments([argument for _, argument in arguments])
     packed = copies.repacked(packed, {number for number, _ in arguments})
     with checks.lock:  # what looks at accesses is one for each library
-        checks.begin(copies, blocks, 1, shared_mem)
+        checks.begin(copies, math.prod(grid), shared_mem, cooperative=cooperative)
         try:
-            trap: str | None = library.function.launch(packed, grid, block, shared_mem, False, 0, True)
+            trap: str | None = library.function.launch(packed, grid, block, shared_mem, cooperative, 0, True)
         finally:
             faults = checks.end(grid, block)
             copies.write_back()
-    if not faults:
-        return trap
     texts = [str(fault) for fault in faults]
     if trap is not None and trap != FAULT:
         texts.append(trap)
-    return texts[0] if len(texts) == 1 else "".join(f"\n  {text}" for text in texts) + "\n "
+    if len(texts) < 2:
+        return texts[0] if texts else None
+    return "".join([f"{len(texts)} faults", *(f"\n  {text}" for text in texts)])
 
 
 def check_cooperative(cooperative: bool, grid: tuple[int, ...], owner: str) -> None:
@@ -228,7 +225,8 @@ def library_of(
 
 
 def _fail(owner: str, trap: str, grid: tuple[int, ...], block: tuple[int, ...]) -> NoReturn:
-    raise KernelError(f"{owner} (grid {grid}, block {block}): {trap}; what it wrote before stays.")
+    end = "\nWhat" if "\n" in trap else "; what"
+    raise KernelError(f"{owner} (grid {grid}, block {block}): {trap}{end} it wrote before stays.")
 
 
 class RawFunction:

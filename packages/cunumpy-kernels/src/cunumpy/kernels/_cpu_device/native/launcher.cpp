@@ -41,7 +41,7 @@ struct cunumpy_cpu_launch {  // as in entry.hpp
     void (*leave)(void* place);
 };
 struct GridBarrier {  // as in trap.hpp
-    unsigned int blocks, arrived, round, ended;
+    unsigned int blocks, arrived, round, ended, failed;
 };
 typedef int (*Run)(cunumpy_cpu_launch*, void**, unsigned long long, unsigned long long);
 }
@@ -93,7 +93,8 @@ struct Job {
 
     void failed(const cunumpy_cpu_launch& at) {
         pthread_mutex_lock(&lock);
-        if (at.failed_block < failed_block) {  // every earlier block is being run already, so this is the first to fail
+        const bool says_why = at.message[0] != '\0';  // else it has waited for another block, which has failed
+        if (says_why && at.failed_block < failed_block) {  // every earlier block is being run already, so this is the first to fail
             failed_block = at.failed_block;
             message.assign(at.message, strnlen(at.message, at.message_size));
         }
@@ -457,8 +458,8 @@ void* watch_loop(void*) {
             if (job->cancelled == NO) {
                 if (job->limit_known && job->limit > 0 && age > job->limit)
                     job->cancelled = TIME;
-                else if (job->of_main_thread && wraps_control_c && control_c)
-                    job->cancelled = CONTROL_C;
+                else if (job->of_main_thread && wraps_control_c && control_c.exchange(0))
+                    job->cancelled = CONTROL_C;  // not the next one, too
                 if (job->cancelled != NO) {
                     install(SIGURG, on_kick);
                     job->stopped = true;

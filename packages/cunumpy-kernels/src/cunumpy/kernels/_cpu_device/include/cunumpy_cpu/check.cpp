@@ -7,9 +7,11 @@
 // Needs ELF and the dynamic linker of glibc or musl, which tells where the shared memory of a kernel is: thread-local
 // variables of its library.
 #include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <deque>
 #include <type_traits>
 
 #include "races.hpp"
@@ -220,7 +222,7 @@ Region* find_range(Range& range, const char* at, size_t size, const void* place)
     if (region != nullptr) {
         range.begin = region->begin;
         range.region = region;
-        if (region->owned != nullptr || size > region->bytes || races::several_workers) return region;
+        if (region->owned != nullptr || size > region->bytes) return region;
         if (kind != READ && region->read_only) return region;
         if ((size & (size - 1)) != 0 || (size_t)region->begin % size != 0) return region;
         if (region->shadow.usual == nullptr) {
@@ -250,20 +252,31 @@ Region* find_range(Range& range, const char* at, size_t size, const void* place)
         if (one.begin > at && one.begin < high) high = one.begin;
     }
     low = (const char*)(((size_t)low + 15) & ~(size_t)15);
-    if (at < low || at >= high || races::several_workers) return nullptr;
+    if (at < low || at >= high) return nullptr;
     range.begin = low;
     range.bytes = (size_t)(high - low);
     if ((size & (size - 1)) == 0) range.count = range.bytes / size;
     return nullptr;
 }
 
+extern bool cooperative;
+bool take_turn();
+void end_turn();
+
+// Blocks may wait for each other by such accesses.
+void wait_politely() {
+    static unsigned int accesses;
+    if (++accesses % 16 != 0) return;
+    end_turn();
+    if (!take_turn()) cunumpy_cpu_check_fail("");  // another block's fault is told
+}
+
 // Of any access.
 template <races::Kind kind>
-__attribute__((noinline)) void check_any(const void* address, size_t size, const void* place, Range& remembered) {
+__attribute__((noinline)) void check_any(const void* address, size_t size, const void* place, Range& range) {
     if (!active) return;
+    if (kind != READ && kind != WRITE && __builtin_expect(cooperative, 0)) wait_politely();
     const char* at = (const char*)address;
-    Range own = {};  // where several threads of the system run, they can't share what is remembered
-    Range& range = __builtin_expect(races::several_workers, 0) ? own : remembered;
     Region* region = range.region;
     if (region == nullptr && (size_t)(at - range.begin) < range.bytes) return;
     if (region == nullptr || (size_t)(at - region->begin) >= region->bytes) region = find_range<kind>(range, at, size, place);
@@ -363,14 +376,178 @@ inline void check_aligned(const void* address, const void* place) {
 
 using namespace cunumpy_cpu_checks;
 
+// --- regions ----------------------------------------------------------------------------------------------------------
+
+namespace cunumpy_cpu_checks {
+
+void insert_region(const Region& region) {
+    size_t place = regions.size();
+    while (place > 0 && regions[place - 1].begin > region.begin) --place;
+    regions.insert(regions.begin() + place, region);
+}
+
+void add_region(const Given& one, unsigned int number, const char* begin, char* written) {
+    Region region = {};
+    region.begin = begin;
+    region.bytes = one.bytes;
+    region.room = one.room;
+    region.owned = one.owned;
+    region.written = written;
+    region.memory = (Memory)one.memory;
+    region.read_only = one.read_only != 0;
+    region.number = number;
+    unsigned int shift = one.shift;
+    if (region.memory != ARGUMENT) {  // whose granules are as large as can be until they are used in parts
+        region.key = (one.begin << 2 | region.memory) + 1;
+        const auto known = granules.find(region.key);
+        shift = known != granules.end() ? known->second : 4;
+    }
+    while (((size_t)begin & ((1u << shift) - 1)) != 0) --shift;
+    if (!region.read_only) races::watch(region.shadow, region.bytes, shift, region.memory == SHARED);
+    insert_region(region);
+}
+
+// The shared memory of the thread of the system that calls this. The library has it as thread-local storage.
+Found own_library() {
+    *(volatile char*)&local_anchor = 0;  // so that the thread has it
+    Found found = {};
+    dl_iterate_phdr(find_library, &found);
+    return found;
+}
+
+void add_shared(const Given* given, unsigned int count, const Found& found) {
+    for (unsigned int i = 0; i < count; ++i) {
+        const Given& one = given[i];
+        if (one.memory != SHARED) continue;
+        add_region(one, i, found.local + one.begin, shared_written + one.begin);
+        if (one.begin + one.bytes > shared_bytes) shared_bytes = one.begin + one.bytes;
+    }
+}
+
+// --- cooperative launches ---------------------------------------------------------------------------------------------
+
+// Blocks of a cooperative launch have a thread of the system each, a worker. They take turns, from one barrier of the
+// grid to the next, so that all that is noted here is that of one block.
+struct Worker {
+    pthread_cond_t wake;
+    // While another one runs: its shared memory, and what `state` says of its block.
+    std::vector<Region> shared;
+    char* shared_written;
+    size_t shared_bytes;
+    races::BlockState block;
+};
+
+bool cooperative;
+const Given* all_given;
+unsigned int given_count, launches = 1;
+pthread_mutex_t turns = PTHREAD_MUTEX_INITIALIZER;  // for these two
+Worker* running;
+std::deque<Worker*> waiting;
+Worker* seated;  // to whom the shared memory in `regions` belongs
+std::vector<Worker*> workers;
+thread_local Worker* own_worker;
+thread_local unsigned int own_launch;  // of which launch that one is
+
+void copy_block(races::BlockState& to, const races::BlockState& from) {
+    memcpy(&to, &from, from.parts_valid != 0 ? sizeof from : offsetof(races::BlockState, parts));
+}
+
+void leave_seat() {
+    if (seated == nullptr) return;
+    races::settle_pending();
+    copy_block(seated->block, races::state());
+    seated->shared_written = shared_written;
+    seated->shared_bytes = shared_bytes;
+    size_t left = 0;
+    for (const Region& region : regions)
+        if (region.memory == SHARED)
+            seated->shared.push_back(region);
+        else
+            regions[left++] = region;
+    regions.resize(left);
+    seated = nullptr;
+    memset(recent, 0, sizeof recent);
+}
+
+void take_seat(Worker& worker) {
+    if (seated == &worker) return;
+    leave_seat();
+    seated = &worker;
+    shared_written = worker.shared_written;
+    shared_bytes = worker.shared_bytes;
+    copy_block(races::state(), worker.block);
+    for (const Region& region : worker.shared) insert_region(region);
+    worker.shared.clear();
+    if (shared_written != nullptr) return;
+    const Found found = own_library();
+    shared_written = (char*)malloc(found.local_bytes + 1);
+    add_shared(all_given, given_count, found);
+}
+
+bool take_turn() {
+    races::Busy busy;
+    if (own_launch != launches) {
+        own_worker = new Worker();
+        own_launch = launches;
+        pthread_cond_init(&own_worker->wake, nullptr);
+        pthread_mutex_lock(&turns);
+        workers.push_back(own_worker);
+        pthread_mutex_unlock(&turns);
+    }
+    Worker& self = *own_worker;
+    pthread_mutex_lock(&turns);
+    if (running == nullptr)
+        running = &self;
+    else if (running != &self)
+        waiting.push_back(&self);
+    while (running != &self) pthread_cond_wait(&self.wake, &turns);
+    pthread_mutex_unlock(&turns);
+    if (active) take_seat(self);
+    return active;
+}
+
+void end_turn() {
+    races::Busy busy;
+    pthread_mutex_lock(&turns);
+    if (running == own_worker) {
+        running = nullptr;
+        if (!waiting.empty()) {
+            running = waiting.front();
+            waiting.pop_front();
+            pthread_cond_signal(&running->wake);
+        }
+    }
+    pthread_mutex_unlock(&turns);
+}
+
+void end_cooperative() {
+    leave_seat();
+    for (Worker* worker : workers) {
+        free(worker->shared_written);
+        pthread_cond_destroy(&worker->wake);
+        delete worker;
+    }
+    workers.clear();
+    waiting.clear();
+    running = nullptr;
+    shared_written = nullptr;
+    shared_bytes = 0;
+    cooperative = false;
+    ++launches;
+}
+
+}  // namespace cunumpy_cpu_checks
+
+HIDDEN int cunumpy_check_take_turn() { return !cooperative || take_turn(); }
+HIDDEN void cunumpy_check_end_turn() {
+    if (cooperative) end_turn();
+}
 // --- the launch -------------------------------------------------------------------------------------------------------
 
 // Begins a launch on this thread; `given` are regions, sorted by kind of memory and begin. Returns the library's address.
-EXPORT const void* cunumpy_check_begin(u64 blocks, int workers, const Given* given, unsigned int count,
+EXPORT const void* cunumpy_check_begin(u64 blocks, int is_cooperative, const Given* given, unsigned int count,
                                        const void* from, const void* to) {
-    *(volatile char*)&local_anchor = 0;  // so that this thread has the library's variables
-    Found found = {};
-    dl_iterate_phdr(find_library, &found);
+    const Found found = own_library();
     library = found.base;
     library_begin = found.begin;
     library_end = found.end;
@@ -378,44 +555,26 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int workers, const Given* giv
     arguments_end = (const char*)to;
     if (variables_written == nullptr) variables_written = (char*)calloc((size_t)(library_end - library_begin), 1);
     fault_count = 0;
+    cooperative = is_cooperative != 0;
+    all_given = given;
+    given_count = count;
     races::report = on_race;
-    races::begin_launch(blocks, workers > 1, library);
+    races::begin_launch(blocks, cooperative, library);
     regions.clear();
     regions.reserve(count + 1);
     memset(recent, 0, sizeof recent);
-    if (shared_bytes < found.local_bytes) {
-        free(shared_written);
-        shared_written = (char*)malloc(found.local_bytes);
-    }
-    shared_bytes = 0;
     for (unsigned int i = 0; i < count; ++i) {
         const Given& one = given[i];
-        Region region = {};
-        region.memory = (Memory)one.memory;
-        if (region.memory == SHARED && workers > 1) continue;  // each worker has its own
-        const char* base = region.memory == SHARED ? found.local : region.memory == VARIABLE ? library : nullptr;
-        region.begin = (const char*)((size_t)base + one.begin);
-        region.bytes = one.bytes;
-        region.room = one.room;
-        region.owned = one.owned;
-        region.read_only = one.read_only != 0;
-        region.number = i;
-        if (one.unwritten != 0 && region.memory == VARIABLE) region.written = variables_written + (region.begin - library_begin);
-        if (region.memory == SHARED) {
-            region.written = shared_written + one.begin;
-            if (one.begin + one.bytes > shared_bytes) shared_bytes = one.begin + one.bytes;
-        }
-        unsigned int shift = one.shift;
-        if (region.memory != ARGUMENT) {  // whose granules are as large as can be until they are used in parts
-            region.key = (one.begin << 2 | region.memory) + 1;
-            const auto known = granules.find(region.key);
-            shift = known != granules.end() ? known->second : 4;
-        }
-        while (((size_t)region.begin & ((1u << shift) - 1)) != 0) --shift;
-        if (!region.read_only) races::watch(region.shadow, region.bytes, shift, region.memory == SHARED);
-        size_t place = regions.size();
-        while (place > 0 && regions[place - 1].begin > region.begin) --place;
-        regions.insert(regions.begin() + place, region);
+        if (one.memory == SHARED) continue;
+        const char* begin = (const char*)((one.memory == VARIABLE ? (size_t)library : 0) + one.begin);
+        add_region(one, i, begin,
+                   one.memory == VARIABLE && one.unwritten != 0 ? variables_written + (begin - library_begin) : nullptr);
+    }
+    shared_bytes = 0;
+    if (!cooperative) {
+        free(shared_written);
+        shared_written = (char*)malloc(found.local_bytes + 1);
+        add_shared(given, count, found);
     }
     active = true;
     return library;
@@ -425,6 +584,7 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int workers, const Given* giv
 EXPORT unsigned int cunumpy_check_end(const Fault** found) {
     races::end_launch();  // it may find one more
     stop();
+    if (cooperative) end_cooperative();
     *found = faults;
     return fault_count;
 }

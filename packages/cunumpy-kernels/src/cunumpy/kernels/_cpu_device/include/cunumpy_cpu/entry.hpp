@@ -12,15 +12,17 @@
 
 namespace cunumpy_cpu {
 
-// As cunumpy_cpu_launch::interrupt. A grid's other blocks no longer wait for this one. Where loops run the threads, they
-// keep the place in registers, and nothing that others may call must read it: the compiler would write it out for each
-// thread, and use no vectors.
+// As cunumpy_cpu_launch::interrupt. Where loops run the threads, they keep the place in registers, and nothing that others
+// may call must read it: the compiler would write it out for each thread, and use no vectors.
 template <bool has_place>
 __attribute__((noinline, cold)) static void* interrupt_launch(unsigned int* where) {
     TrapState* state = trap_state;
     if (state == nullptr) return nullptr;
+#ifdef CUNUMPY_CPU_CHECK
+    if (cunumpy_check_is_busy != nullptr && cunumpy_check_is_busy()) return nullptr;
+#endif
     if (where != nullptr) {
-        if (state->grid != nullptr) __atomic_add_fetch(&state->grid->ended, 1, __ATOMIC_ACQ_REL);
+        leave_grid(state->grid);
         unsigned int all[7] = {0, 0, 0, 0, 0, 0, 0};
         if constexpr (has_place) {
             const uint3 block = true_block(), thread = true_thread();
@@ -64,6 +66,24 @@ static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned lon
     return 1;
 }
 
+#ifdef CUNUMPY_CPU_CHECK
+// The same when it is this worker's turn. Nothing is checked before and after.
+template <class Runner>
+CUNUMPY_CPU_PLAIN static int run_blocks_in_turn(cunumpy_cpu_launch* launch, void** arguments, unsigned long long first,
+                                                unsigned long long last) {
+    int failed = 1;
+    launch->message[0] = '\0';
+    launch->failed_block = first;
+    if (cunumpy_check_take_turn == nullptr || cunumpy_check_take_turn())
+        failed = run_blocks<Runner>(launch, arguments, first, last);
+    CUNUMPY_CPU_TELL(end_turn, );
+    return failed;
+}
+#define CUNUMPY_CPU_RUN_BLOCKS run_blocks_in_turn
+#else
+#define CUNUMPY_CPU_RUN_BLOCKS run_blocks
+#endif
+
 }  // namespace cunumpy_cpu
 
 #ifdef CUNUMPY_CPU_CHECK
@@ -79,8 +99,8 @@ extern "C" [[noreturn]] __attribute__((visibility("hidden"), used)) void cunumpy
     CUNUMPY_CPU_EXPORT int cunumpy_cpu_run##number(cunumpy_cpu_launch* cunumpy_cpu_1, void** cunumpy_cpu_2,           \
                                                    unsigned long long cunumpy_cpu_3,                                  \
                                                    unsigned long long cunumpy_cpu_4) {                                \
-        return cunumpy_cpu::run_blocks<cunumpy_cpu_runner##number>(cunumpy_cpu_1, cunumpy_cpu_2, cunumpy_cpu_3,       \
-                                                                   cunumpy_cpu_4);                                    \
+        return cunumpy_cpu::CUNUMPY_CPU_RUN_BLOCKS<cunumpy_cpu_runner##number>(cunumpy_cpu_1, cunumpy_cpu_2,          \
+                                                                               cunumpy_cpu_3, cunumpy_cpu_4);         \
     }                                                                                                                 \
     CUNUMPY_CPU_EXPORT unsigned int cunumpy_cpu_parameters##number(unsigned int* cunumpy_cpu_1) {                     \
         return cunumpy_cpu_runner##number::parameters(cunumpy_cpu_1);                                                 \

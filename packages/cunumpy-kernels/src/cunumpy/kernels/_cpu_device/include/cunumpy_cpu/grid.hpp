@@ -10,7 +10,7 @@ static inline bool grid_barrier_is_possible() {
     return trap_state->grid != nullptr || (unsigned long long)gridDim.x * gridDim.y * gridDim.z == 1;
 }
 
-static void wait_for_grid() {
+CUNUMPY_CPU_PLAIN static void wait_for_grid() {
     GridBarrier* grid = trap_state->grid;
     if (grid == nullptr) return;
     const unsigned int round = __atomic_load_n(&grid->round, __ATOMIC_ACQUIRE);
@@ -26,9 +26,16 @@ static void wait_for_grid() {
         return;
     }
     while (__atomic_load_n(&grid->round, __ATOMIC_ACQUIRE) == round) {
-        if (__atomic_load_n(&grid->ended, __ATOMIC_ACQUIRE) != 0)
+        const unsigned int ended = __atomic_load_n(&grid->ended, __ATOMIC_ACQUIRE);
+        if (ended > __atomic_load_n(&grid->failed, __ATOMIC_ACQUIRE))
             trap("grid.sync(), which a block that has ended does not reach,");
+        if (ended != 0) fail("%s", "");  // a block that failed says why
+#ifdef CUNUMPY_CPU_CHECK
+        CUNUMPY_CPU_TELL(end_turn, );
+        CUNUMPY_CPU_TELL(take_turn, );
+#else
         system_sched_yield();
+#endif
     }
 }
 

@@ -12,6 +12,12 @@ CUNUMPY_CPU_HOOK void cunumpy_check_warp_barrier(unsigned int warp, unsigned int
 CUNUMPY_CPU_HOOK void cunumpy_check_fence();
 CUNUMPY_CPU_HOOK void cunumpy_check_grid_arrival();  // the block that runs has come to the barrier
 CUNUMPY_CPU_HOOK void cunumpy_check_grid_barrier();  // all blocks have
+// Of a cooperative launch one block runs at a time: a worker waits for its turn, and gives it away. There are
+// no more turns, and 0 is returned, after a fault.
+CUNUMPY_CPU_HOOK int cunumpy_check_take_turn();
+CUNUMPY_CPU_HOOK void cunumpy_check_end_turn();
+// Whether the thread of the system can't leave the launch just now.
+CUNUMPY_CPU_HOOK int cunumpy_check_is_busy();
 
 #undef CUNUMPY_CPU_HOOK
 

@@ -89,41 +89,36 @@ struct BlockState {
     unsigned int warp_time[BLOCK_WARPS];     // what the whole warp did before is ordered among its lanes
     unsigned int parts_valid;                // warps with clocks in `parts`
     unsigned int fence_time[BLOCK_THREADS];  // 0: none
-    unsigned int parts[BLOCK_WARPS][LANES][LANES];  // what lane knows of lane, where parts of a warp have synchronised
     bool pending;               // a second write, whose value is not known yet
     unsigned char before[16];
     Race pending_race;
     unsigned long long pending_pair;
+    unsigned int parts[BLOCK_WARPS][LANES][LANES];  // what lane knows of lane, where parts of a warp have synchronised
 };
+
+// Blocks of a cooperative launch, each on its own thread of the operating system, take turns: one runs at a time.
+static BlockState only_state;
 
 // Stamps are for one block between two of what orders, and the warps follow: each once. NO_STAMP is nowhere.
 constexpr unsigned int STAMPS = 64, NO_STAMP = 0xffffff00u;
 static unsigned int last_stamp = 0;
 
-static BlockState only_state;  // of launches that one thread of the operating system runs
-static thread_local BlockState* own_state = nullptr;
-
 // Of the launch.
 static unsigned int base = 1, blocks = 0;
-static bool several_workers = false, active = false;
+static bool active = false;
 static const char* code_start = nullptr;  // somewhere in the kernel's library
 static unsigned int launch_stamp = 0;
 
-static inline BlockState& state() { return __builtin_expect(several_workers, 0) ? *own_state : only_state; }
+static inline BlockState& state() { return only_state; }
+
+// While there is one, a launch that takes too long is not left: what is noted here stays whole.
+struct Busy {
+    static inline thread_local volatile bool now = false;
+    Busy() { now = true; }
+    ~Busy() { now = false; }
+};
 
 static inline const void* place_of(unsigned int offset) { return code_start + (int)offset; }
-
-// One at a time looks at what is kept, where several threads of the operating system run.
-struct Lock {
-    static inline bool taken = false;
-    Lock() {
-        if (__builtin_expect(several_workers, 0))
-            while (__atomic_test_and_set(&taken, __ATOMIC_ACQUIRE)) {}
-    }
-    ~Lock() {
-        if (__builtin_expect(several_workers, 0)) __atomic_clear(&taken, __ATOMIC_RELEASE);
-    }
-};
 
 // --- what atomic functions hand over ----------------------------------------------------------------------------------
 
@@ -134,11 +129,13 @@ struct Release {
     unsigned int fence_time, barrier_time, warp_time;
     unsigned int first_acquisition, last_acquisition;  // what its block had learned
     unsigned int earlier_on_word, earlier_of_block;    // 1 + number, of the same word, and of the same block too
+    unsigned int search;                               // the last one that came here
 };
 // A thread comes to a word, and learns of the releases before number `releases`.
 struct Acquisition {
     const void* word;
-    unsigned int releases, thread, time;
+    unsigned int releases, block, thread, time;
+    unsigned int search;
 };
 
 // From (word, block) to 1 + the number of the last release there; block 0 stands for all blocks.
@@ -174,9 +171,11 @@ static inline bool covers(const Release& release, const Cell& cell) {
     return release.thread / LANES == cell.thread / LANES && cell.time < release.warp_time;
 }
 
-// Is there a chain of releases and acquisitions that ends in one of these acquisitions? Long searches end with true.
-static bool handed_over(const Cell& cell, unsigned int first, unsigned int last, const BlockState* now, unsigned int depth,
-                        unsigned int& budget);
+// Is there a chain of releases and acquisitions that ends in one of these acquisitions? Long searches end with true. Where
+// a search has been, it need not go again: what was known is known later.
+static unsigned int search;
+static bool handed_over(const Cell& cell, unsigned int block, unsigned int first, unsigned int last,
+                        const BlockState* now, unsigned int depth, unsigned int& budget);
 
 static bool word_hands_over(const Cell& cell, const Acquisition& learned, unsigned int depth, unsigned int& budget) {
     for (unsigned int i = last_releases.get(Table::key_of(learned.word, cell.block)); i != 0;) {
@@ -187,9 +186,12 @@ static bool word_hands_over(const Cell& cell, const Acquisition& learned, unsign
     }
     if (depth == 0) return false;
     for (unsigned int i = last_releases.get(Table::key_of(learned.word, 0)); i != 0;) {
-        const Release& release = releases[i - 1];
+        Release& release = releases[i - 1];
+        if (release.search == search) break;
+        if (i - 1 < learned.releases) release.search = search;
         if (i - 1 < learned.releases && release.first_acquisition != release.last_acquisition &&
-            handed_over(cell, release.first_acquisition, release.last_acquisition, nullptr, depth - 1, budget))
+            handed_over(cell, release.block, release.first_acquisition, release.last_acquisition, nullptr, depth - 1,
+                        budget))
             return true;
         if (budget == 0 || budget-- == 0) return true;
         i = release.earlier_on_word;
@@ -204,13 +206,16 @@ static inline bool known_in_warp(const BlockState& now, unsigned int thread, uns
     return now.parts_valid >> warp & 1 && time < now.parts[warp][now.thread % LANES][thread % LANES];
 }
 
-static bool handed_over(const Cell& cell, unsigned int first, unsigned int last, const BlockState* now, unsigned int depth,
-                        unsigned int& budget) {
+static bool handed_over(const Cell& cell, unsigned int block, unsigned int first, unsigned int last,
+                        const BlockState* now, unsigned int depth, unsigned int& budget) {
     for (unsigned int i = last; i-- > first;) {
-        const Acquisition learned = acquisitions[i];
+        Acquisition& learned = acquisitions[i];
+        if (learned.block != block) continue;  // of a cooperative launch
         if (now != nullptr && learned.thread != now->thread && learned.time >= now->barrier_time &&
             !known_in_warp(*now, learned.thread, learned.time))
             continue;  // by another thread, which has not met this one since
+        if (learned.search == search) break;
+        learned.search = search;
         if (word_hands_over(cell, learned, depth, budget)) return true;
         if (budget == 0) return true;
     }
@@ -220,7 +225,8 @@ static bool handed_over(const Cell& cell, unsigned int first, unsigned int last,
 __attribute__((noinline)) static bool ordered_by_atomics(const BlockState& now, const Cell& cell) {
     if (releases.size() >= MAX_RELEASES) return true;
     unsigned int budget = 20000;
-    return handed_over(cell, now.acquisitions, acquisitions.size(), &now, 3, budget);
+    ++search;
+    return handed_over(cell, now.block, now.acquisitions, acquisitions.size(), &now, 100, budget);
 }
 
 // Of an access in this launch by another thread.
@@ -320,7 +326,7 @@ static inline void stamp_reads(const Shadow& shadow, const BlockState& now, size
     const bool live = is_live(shadow, now, written);
     if (live && ((written.kind & MORE) != 0 || written.block != now.block || written.time >= now.barrier_time)) return;
     if (first.block != now.block || other.block != now.block) {
-        if (!live && first.block != other.block && is_live(shadow, now, first) && is_live(shadow, now, other))
+        if (!live && now.launch_stamp != NO_STAMP && first.block != other.block && is_live(shadow, now, first) && is_live(shadow, now, other))
             shadow.stamps[granule] = now.launch_stamp;
         return;
     }
@@ -477,7 +483,6 @@ static inline void access(Shadow& shadow, size_t offset, const void* at, unsigne
                           bool stamps) {
     if (__builtin_expect(shadow.usual == nullptr, 0)) return;
     BlockState& now = state();
-    Lock lock;
     if (__builtin_expect(now.pending, 0)) settle(now);
     if ((kind == VOLATILE_READ || kind == VOLATILE_WRITE) && shadow.shared)
         return kind == VOLATILE_READ ? access_as<READ>(shadow, now, offset, at, size, place, stamps)
@@ -489,6 +494,7 @@ static inline void access(Shadow& shadow, size_t offset, const void* at, unsigne
 
 __attribute__((noinline)) static void release_at(BlockState& now, const void* word) {
     if (releases.size() >= MAX_RELEASES) return;
+    Busy busy;
     const unsigned int warp = now.thread / LANES;
     unsigned int warp_time = now.warp_time[warp];
     if (now.parts_valid >> warp & 1)  // of parts of a warp the last meeting counts, for all its lanes
@@ -506,21 +512,22 @@ __attribute__((noinline)) static void release_at(BlockState& now, const void* wo
     on_word = releases.size() + 1;
     unsigned int& of_block = last_releases.find(Table::key_of(word, now.block));
     releases.push_back(Release{word, now.block, now.thread, now.fence_time[now.thread], now.barrier_time, warp_time,
-                         now.acquisitions, (unsigned int)acquisitions.size(), earlier, of_block});
+                         now.acquisitions, (unsigned int)acquisitions.size(), earlier, of_block, 0});
     of_block = releases.size();
 }
 
 __attribute__((noinline)) static void acquire_at(BlockState& now, const void* word) {
     if (releases.size() >= MAX_RELEASES || last_releases.get(Table::key_of(word, 0)) == 0) return;
+    Busy busy;
     for (unsigned int i = acquisitions.size(); i-- > now.acquisitions && i + 8 > acquisitions.size();) {
         Acquisition& last = acquisitions[i];
-        if (last.word != word || last.thread != now.thread) continue;
+        if (last.word != word || last.thread != now.thread || last.block != now.block) continue;
         if (last.releases == releases.size()) return;
         if (last.time < now.barrier_time) break;
         last.releases = releases.size();
         return;
     }
-    acquisitions.push_back(Acquisition{word, (unsigned int)releases.size(), now.thread, now.time});
+    acquisitions.push_back(Acquisition{word, (unsigned int)releases.size(), now.block, now.thread, now.time, 0});
 }
 
 static inline void synchronise(BlockState& now, const void* word, Kind kind) {
@@ -537,7 +544,7 @@ static void forget_stamps();
 
 // Something may be ordered that was not.
 static inline void new_stamps(BlockState& now) {
-    if (now.fenced || several_workers || releases.size() != 0) {
+    if (now.fenced || releases.size() != 0) {
         now.block_stamp = now.launch_stamp = NO_STAMP;
     } else {
         if (__builtin_expect(last_stamp >= NO_STAMP - 2 * STAMPS, 0)) forget_stamps();
@@ -582,7 +589,6 @@ __attribute__((noinline)) static void on_warp_barrier(unsigned int warp, unsigne
 
 static inline void on_fence() {
     if (!active) return;
-    Lock lock;
     BlockState& now = state();
     now.fenced = true;
     now.fence_time[now.thread] = ++now.time;
@@ -592,7 +598,6 @@ static inline void on_fence() {
 // The block that runs has come to a barrier of the grid.
 static inline void on_grid_arrival() {
     if (!active) return;
-    Lock lock;
     BlockState& now = state();
     grid_arrivals[now.block - base] = ++now.time;
 }
@@ -600,7 +605,6 @@ static inline void on_grid_arrival() {
 // All blocks have.
 static inline void on_grid_barrier() {
     if (!active) return;
-    Lock lock;
     __builtin_memcpy(grid_times.data(), grid_arrivals.data(), blocks * sizeof(unsigned int));
 }
 
@@ -612,7 +616,6 @@ static inline void on_thread(unsigned int thread) {
 }
 
 static void on_block(unsigned long long number) {
-    if (several_workers && own_state == nullptr) own_state = new BlockState();
     BlockState& now = state();
     if (__builtin_expect(now.pending, 0)) settle(now);
     now.block = base + (unsigned int)number;
@@ -689,14 +692,13 @@ __attribute__((noinline, cold)) static void narrow(Shadow& shadow, unsigned int 
             }
         }
     }
-    for (Kept& one : kept)
-        if (one.cells == old.usual) one.used = false;
+    // What was kept there until now is of this launch, in which nobody else may have the memory.
 }
 
 __attribute__((noinline, cold)) static void forget_stamps() {
     for (const Kept& one : kept) __builtin_memset(stamps_of(one), 0, one.granules * sizeof(unsigned int));
     last_stamp = 0;
-    launch_stamp = only_state.launch_stamp = last_stamp += STAMPS;
+    if (launch_stamp != NO_STAMP) launch_stamp = only_state.launch_stamp = last_stamp += STAMPS;
 }
 
 static void forget_kept(bool all) {
@@ -715,9 +717,8 @@ static void forget_kept(bool all) {
     kept.resize(left);
 }
 
-// Before `watch`. Blocks of a cooperative launch have a thread of the operating system each: `workers`. Places are within
-// 2 GB of `library`.
-static void begin_launch(unsigned long long number_of_blocks, bool workers, const void* library) {
+// Before `watch`. Places are within 2 GB of `library`.
+static void begin_launch(unsigned long long number_of_blocks, bool cooperative, const void* library) {
     code_start = (const char*)library;
     active = number_of_blocks < 0x7fffffffull;
     if (base > 0xfffffff0u - (unsigned int)number_of_blocks) {
@@ -725,14 +726,12 @@ static void begin_launch(unsigned long long number_of_blocks, bool workers, cons
         base = 1;
     }
     blocks = (unsigned int)number_of_blocks;
-    several_workers = workers;
     if (last_stamp >= NO_STAMP - 2 * STAMPS) forget_stamps();
-    launch_stamp = last_stamp += STAMPS;
-    __atomic_clear(&Lock::taken, __ATOMIC_RELEASE);
+    launch_stamp = cooperative ? NO_STAMP : last_stamp += STAMPS;
     reports = 0;
     grid_times.clear();
     grid_arrivals.clear();
-    if (workers)
+    if (cooperative)
         for (unsigned int i = 0; i < blocks; ++i) {
             grid_times.push_back(0);
             grid_arrivals.push_back(0);
@@ -741,7 +740,7 @@ static void begin_launch(unsigned long long number_of_blocks, bool workers, cons
 
 // Also after a launch that a trap has ended.
 static void end_launch() {
-    if (!several_workers && only_state.pending) settle(only_state);
+    settle_pending();
     base += blocks;
     active = false;
     only_state.pending = false;
@@ -776,4 +775,5 @@ CUNUMPY_CPU_HOOK void cunumpy_check_warp_barrier(unsigned int warp, unsigned int
 CUNUMPY_CPU_HOOK void cunumpy_check_fence() { races::on_fence(); }
 CUNUMPY_CPU_HOOK void cunumpy_check_grid_arrival() { races::on_grid_arrival(); }
 CUNUMPY_CPU_HOOK void cunumpy_check_grid_barrier() { races::on_grid_barrier(); }
+CUNUMPY_CPU_HOOK int cunumpy_check_is_busy() { return races::Busy::now; }
 #undef CUNUMPY_CPU_HOOK

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "places.hpp"
+
 // What the system puts before the names of C.
 #ifdef __APPLE__
 #define CUNUMPY_CPU_SYMBOL "_"
@@ -109,8 +111,9 @@ static int cunumpy_cpu_guard(void** place, void (*work)(void*), void* argument) 
 #endif
 
 // Shared by the blocks of a cooperative launch, which all run at the same time; zero, but for the number of blocks.
+// `ended` are all that no longer run, `failed` those that a trap has ended.
 struct GridBarrier {
-    unsigned int blocks, arrived, round, ended;
+    unsigned int blocks, arrived, round, ended, failed;
 };
 
 struct TrapState {
@@ -123,11 +126,18 @@ struct TrapState {
 
 static thread_local TrapState* trap_state = nullptr;
 
+// A grid's other blocks no longer wait for this one.
+CUNUMPY_CPU_PLAIN static void leave_grid(GridBarrier* grid) {
+    if (grid == nullptr) return;
+    __atomic_add_fetch(&grid->failed, 1, __ATOMIC_ACQ_REL);  // before it counts as ended
+    __atomic_add_fetch(&grid->ended, 1, __ATOMIC_ACQ_REL);
+}
+
 // Ends the launch with a message in the manner of printf.
 [[noreturn]] __attribute__((noinline, cold, format(printf, 1, 2))) static void fail(const char* format, ...) {
     TrapState* state = trap_state;
     if (state == nullptr) __builtin_trap();
-    if (state->grid != nullptr) __atomic_add_fetch(&state->grid->ended, 1, __ATOMIC_ACQ_REL);
+    leave_grid(state->grid);
     va_list values;
     va_start(values, format);
     __builtin_vsnprintf(state->message, state->size, format, values);
