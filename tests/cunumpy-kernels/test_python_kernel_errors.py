@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import linecache
+import os
 import pickle
 import re
+import select
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -334,3 +337,27 @@ def test_python_from_standard_input_is_refused():
     )
     done = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, check=True)
     assert "the source code of 'f' can't be found (<stdin>)" in done.stdout
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="older interactive interpreters keep no source code")
+def test_the_interactive_interpreter():
+    import pty
+
+    lines = [*TEXT.format("").strip().splitlines(), "", "import numpy", "x = numpy.zeros(3); f[1, 3](x); print(sum(x))"]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "xterm"
+        os.execv(sys.executable, [sys.executable, "-q"])
+    shown, end = b"", time.monotonic() + 60
+    try:
+        for line in lines:
+            time.sleep(0.5)
+            os.write(terminal, f"{line}\r".encode())
+        while b"21.0" not in shown and time.monotonic() < end:
+            if select.select([terminal], [], [], 0.5)[0]:
+                shown += os.read(terminal, 65536)
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    assert b"21.0" in shown

@@ -378,8 +378,7 @@ def run_on_cpu(
     if cpu is None:
         cpu = cpu_kernel(kernel)
     elif (
-        grid is None
-        and block is None
+        (width := _usual_width(kernel, n_threads, grid, block)) > 0
         and cpu.quick is not None
         and not (get_cuda_debug() if kernel._debug is None else kernel._debug)
         and "CUNUMPY_CPU_CHECK" not in os.environ
@@ -388,13 +387,14 @@ def run_on_cpu(
         and 0 <= shared_mem <= cpu.quick_shared
     ):
         # The usual launch: all that is beyond doubt is checked in C, everything else below.
-        axis = 0 if n_threads is not None else QUICK_AXES.get(str(kernel._n_threads_from), 2)
-        if axis < 1 and (n_threads is None or type(n_threads) is int):
-            trap = cpu.quick(args, n_threads, axis, kernel._block[0], shared_mem)
+        threads_of_all = n_threads if grid is None else _only(grid) * width
+        axis = 0 if threads_of_all is not None else QUICK_AXES.get(str(kernel._n_threads_from), 2)
+        if axis < 1 and (threads_of_all is None or type(threads_of_all) is int):
+            trap = cpu.quick(args, threads_of_all, axis, width, shared_mem)
             if trap is None:
                 return
             if trap is not NotImplemented:
-                cpu.fail(trap, *kernel.launch_shape(n_threads, args=args))
+                cpu.fail(trap, *kernel.launch_shape(n_threads, grid=grid, block=block, args=args))
     blocks, threads = kernel.launch_shape(n_threads, grid=grid, block=block, args=args)
     if type(shared_mem) is not int or shared_mem < 0:
         shared_mem = kernel._shared(shared_mem)
@@ -403,3 +403,20 @@ def run_on_cpu(
         return
     if kernel._check_finite:
         kernel._check_host_arrays(args, f"{kernel._owner} (grid {blocks}, block {threads})")
+
+
+def _usual_width(kernel: CudaKernel, n_threads: Any, grid: Any, block: Any) -> int:
+    """Return the threads of a block of one dimension, 0 for a launch of another kind."""
+    if grid is None and block is None:
+        return kernel._block[0]
+    if n_threads is not None or kernel._bound is not None or _only(grid) < 1:
+        return 0
+    width = _only(block)
+    return width if width <= _BLOCK_LIMITS[0] else 0
+
+
+def _only(sizes: Any) -> int:
+    """Return the size along x where there is no other; 0 else, and for what is no usual size."""
+    if type(sizes) is tuple and len(sizes) == 1:
+        (sizes,) = sizes
+    return sizes if type(sizes) is int and sizes > 0 else 0

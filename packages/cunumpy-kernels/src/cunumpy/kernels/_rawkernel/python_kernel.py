@@ -45,7 +45,7 @@ class PythonKernel:
             self._source = FunctionSource(function, self._owner)  # type: ignore[arg-type]
         except TranslationError as error:
             self._source = error
-        self._kernels: dict[tuple[Any, ...], CudaKernel] = {}
+        self._kernels: dict[tuple[Any, ...], tuple[CudaKernel, bool]] = {}
         self._codes: dict[tuple[str, ...], str] = {}
         self._lock = new_lock()
 
@@ -95,10 +95,9 @@ class PythonKernel:
             raise ArgumentTypeError(
                 f"{self._owner}: args must be a tuple, got {describe(args)}; pass (array,) for one."
             )
-        kernel = self._kernels.get(tuple(map(_key, args)))
-        if kernel is None:
-            kernel = self._kernel_for(args)
-        if self._on_device(args):
+        found = self._kernels.get(tuple(map(_key, args)))
+        kernel, on_device = self._kernel_for(args) if found is None else found
+        if on_device:
             kernel(*args, grid=_sizes(grid), block=_sizes(block), shared_mem=shared_mem, stream=stream)
             return
         from cunumpy.kernels._cpu_device.launch import run_on_cpu
@@ -158,14 +157,14 @@ class PythonKernel:
             )
         return device is not None
 
-    def _kernel_for(self, args: Sequence[Any]) -> CudaKernel:
-        """Return the kernel for the types of arguments, translated if need be."""
-        self._on_device(args)
+    def _kernel_for(self, args: Sequence[Any]) -> tuple[CudaKernel, bool]:
+        """Return the kernel for the types of arguments, translated if need be, and whether they are on a device."""
+        on_device = self._on_device(args)
         types = tuple(self._type_of(value, index) for index, value in enumerate(args))
         with self._lock:
             key = tuple(map(_key, args))
             if key not in self._kernels:
-                self._kernels[key] = self._translated(types)
+                self._kernels[key] = self._translated(types), on_device
             return self._kernels[key]
 
     def _translated(self, types: tuple[Type, ...]) -> CudaKernel:
