@@ -572,7 +572,7 @@ class Translator:
         end = as_value(limit, dtype)
         step_code = as_value(step, INT32).code if isinstance(step, Constant) else step.code
         if upward is None:
-            test = f"{step_code} > 0 ? {cname} < {end.code} : {cname} > {end.code}"
+            test = f"{step_code} > 0 ? {cname} < {end.code} : {step_code} < 0 && {cname} > {end.code}"
         else:
             test = f"{cname} {'<' if upward else '>'} {end.at(8)}"
         if isinstance(step, Constant) and step.value in (1, -1):
