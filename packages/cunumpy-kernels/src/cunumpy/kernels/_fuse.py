@@ -14,7 +14,6 @@ from cunumpy import _arrays, _backend
 from cunumpy._gate import describe
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, MixedBackendError
-from cunumpy.kernels._cpu_device.compiler import compiler_is_there
 from cunumpy.kernels._fused_arrays import FusedArray, Record, in_tree
 from cunumpy.kernels._fused_graph import DTYPES, Node, evaluated
 from cunumpy.kernels._fused_loops import Kernel, Loop, Plan, plan, shown
@@ -315,6 +314,8 @@ class _OnHost:
         else:
             wanted = _wanted(record, returned)
             steps = plan((one._node for one in wanted), PAYS)
+            from cunumpy.kernels._cpu_device.compiler import compiler_is_there
+
             kernels = self._kernels_of(steps) if compiler_is_there() else None
             if kernels:
                 _run(record, wanted, steps, kernels)
