@@ -298,6 +298,68 @@ def test_statements_do_what_they_do_in_python(monkeypatch):
     np.testing.assert_array_equal(out, [function(*pair) for pair in pairs])
 
 
+@rawkernel(device=True)
+def two(x):
+    return x, x + 1
+
+
+@rawkernel()
+def statements(out, x):
+    a, b = two(x[0])
+    c, d = two(b)
+    out[0], out[1] = out[1], out[0]
+    out[2] = a + b * 10 + c * 100 + d * 1000
+    for i in range(3):
+        if i == 0:
+            v = 5
+        v += i
+    out[3] = v
+    t = x.shape
+    m = (a, b)
+    row = x
+    out[4], out[5], out[6], out[7] = t[0], m[1], row[1], -x[0] - -x[1]
+    out[8] = 2 - (3 - x[0])
+    out[9] = 7 // 2 * x[1]
+    out[10] = (x[1] + 1) % 3**2
+    out[11] = not x[0] == 1  # noqa: SIM201
+    out[12] = x[0] - (x[1] - 1) * 2 / 4
+    out[13] = 1 << x[1] & 3 | 8
+    out[14] = -(x[1] ** 2)
+    i = 10
+    for i in range(0):  # noqa: B007
+        pass
+    out[15] = i
+    for k in range(4, 0, -1):
+        out[16] = k
+    z = 1 if x[0] == 2 else 2 if x[1] == 7 else 3
+    out[17] = z
+    out[18] = x[0] if (x[1] > 5 and x[0] == 1) or x[0] == 3 else -1
+    out[19] += 5
+    out[19] -= x[0]
+    out[19] *= x[1]
+    a, b = b, a + b
+    x[0], x[1], a = x[1], a, x[0]
+    out[20] = x[0] * 100 + x[1] * 10 + a
+    int, float = 3, 4.5
+    out[21] = int * float
+    out[22] = 1 if x[0] > 0 != False else 0
+
+
+def test_statements_of_all_kinds(monkeypatch):
+    results = []
+    for where in ("kernel", "python"):
+        out, x = np.zeros(23), np.array([1, 7], "i4")
+        out[:2] = 1, 2
+        if where == "kernel":
+            run(statements, 1, 1, out, x)
+        else:
+            function = statements.__wrapped__
+            monkeypatch.setitem(function.__globals__, "two", two.__wrapped__)
+            function(out, x)
+        results.append((out.tolist(), x.tolist()))
+    assert results[0] == results[1]
+
+
 @rawkernel()
 def loops(out, start, stop, step):
     n = 0

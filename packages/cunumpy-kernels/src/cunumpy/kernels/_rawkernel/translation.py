@@ -650,11 +650,11 @@ class Translator:
         stored = {one.id for one in target.elts if isinstance(one, ast.Name)}
         fresh = all(isinstance(one, ast.Name) and one.id not in self.variables for one in target.elts)
         items = list(value.items)
-        if not fresh or stored & names_in(getattr(node, "value", None)):
+        mentioned = bool(stored & names_in(getattr(node, "value", None)))
+        if not fresh or mentioned:
             # The right-hand side is evaluated as a whole before anything is assigned.
             for place, one in enumerate(items):
-                last = place == len(items) - 1 and not stored
-                if isinstance(one, Value) and not is_array(one) and not last and not one.code.isdigit():
+                if isinstance(one, Value) and not is_array(one) and (mentioned or not one.stable or one.impure):
                     items[place] = self._fixed(one, f"value_{place}", node)
         for inner, item in zip(target.elts, items, strict=True):
             self.assign(inner, item, node)
