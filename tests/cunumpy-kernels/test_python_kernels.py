@@ -718,6 +718,47 @@ def test_device_functions_and_names():
     np.testing.assert_array_equal(sums, before)
 
 
+@rawkernel(device=True)
+def count(c, i):
+    c[i] += 1
+    return c[i]
+
+
+@rawkernel()
+def in_order(c, out):
+    out[0] = count(c, 0) * 100 + count(c, 0) * 10 + count(c, 0)
+    out[1] = c[0] + count(c, 0)
+    out[2] = count(c, 0) + c[0]
+    out[count(c, 1)] = count(c, 1)
+    a, b = count(c, 2), count(c, 2) * 10
+    out[5] = a + b
+    out[6] = count(c, 3) if count(c, 3) == 1 else 50
+    n = 0
+    while count(c, 4) < 5:
+        n += 1
+    out[7] = n
+    if count(c, 5) == 5 or count(c, 5) == 2:
+        out[8] = c[5]
+    out[9] = min(count(c, 6), count(c, 6) + 5) + max(c[6], count(c, 6))
+    out[10] = count(c, 7) < count(c, 7) and count(c, 7) == 3
+    for i in range(count(c, 8), count(c, 8) + 3):
+        out[11] += i
+    c[9] += count(c, 9)
+    c[count(c, 10)] = c[10] + count(c, 10)
+    out[12] = c[count(c, 1) - 1]
+
+
+def test_calls_that_change_something_are_evaluated_in_the_order_of_python(monkeypatch):
+    c, out = np.zeros(12, "i4"), np.zeros(13)
+    run(in_order, 1, 1, c, out)
+    expected_c, expected = np.zeros(12, "i4"), np.zeros(13)
+    function = in_order.__wrapped__
+    monkeypatch.setitem(function.__globals__, "count", count.__wrapped__)
+    function(expected_c, expected)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(c, expected_c)
+
+
 # --- mathematics ---
 
 ONE = "arccos arcsin arctan arcsinh cos cosh exp sin sinh sqrt tan tanh log log10".split()  # noqa: SIM905

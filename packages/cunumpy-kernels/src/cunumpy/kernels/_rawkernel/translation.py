@@ -560,6 +560,8 @@ class Translator:
             self.emit("#pragma unroll" + ("" if unroll is True else f" {int(unroll)}"), node)
         first = as_value(start, dtype) if isinstance(start, Constant) else start
         if not plain:
+            if first.impure or not first.stable:
+                first = self._fixed(cast(first, dtype), f"{name}_start", node)
             stop = self._fixed(as_value(stop, dtype), f"{name}_stop", node)
             if isinstance(step, Value):
                 step = self._fixed(cast(step, INT64 if dtype == INT64 else step.dtype), f"{name}_step", node)
