@@ -6,10 +6,12 @@ results.
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -682,6 +684,21 @@ def test_intermediate_results_are_not_kept():
     fused(np.ones(3))
     with pytest.raises(ArgumentTypeError, match="an intermediate result was kept beyond the call"):
         np.asarray(kept[0])
+
+
+def test_arrays_are_freed_when_nobody_has_them():
+    """At once, not when Python next collects cycles: they may be large."""
+    fused = fuse(lambda x, y: (np.cumsum(x) if y is None else x * y + 1, x - 1))
+    gc.disable()
+    try:
+        for other in (np.ones(3), None):
+            x = np.ones(3)
+            results = fused(x, other)
+            alive = [weakref.ref(one) for one in (x, *results)]
+            del x, results
+            assert [one() for one in alive] == [None] * 3
+    finally:
+        gc.enable()
 
 
 def test_arguments_kept_are_the_arrays():

@@ -287,14 +287,22 @@ class _OnHost:
         if record.why_not is not None or not any(type(one) is FusedArray for one in (*given, *named.values())):
             why = record.why_not or "there is no NumPy array that a loop takes"
             raise ArgumentTypeError(f"{self._name}: with these arguments it runs unfused: {why}.")
+        text = shown(plan((one._node for one in _wanted(record, returned)), 1).steps)
         record.end()
-        return shown(plan((one._node for one in _wanted(record, returned)), 1).steps)
+        record.release()
+        return text
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: tuple[Any, ...]) -> Any:
         """Call the function with stand-ins, and do what it did with them."""
         if not _warns_at_most():
             return self._function(*args, **kwargs)
         record = Record(self._name)
+        try:
+            return self._done(record, args, kwargs, signature)
+        finally:
+            record.release()
+
+    def _done(self, record: Record, args: tuple[Any, ...], kwargs: dict[str, Any], signature: tuple[Any, ...]) -> Any:
         given, named = _stand_ins(record, args, kwargs)
         try:
             returned = self._function(*given, **named)

@@ -146,6 +146,11 @@ class Record:
         self.ended = True
         self.why_not = self.why_not or "the function has ended"
 
+    def release(self) -> None:
+        """Forget all arrays: a stand-in knows its record, and both would keep them until the next collection."""
+        for one in (self.changed, self._given, self._captured, self._done):
+            one.clear()
+
     def run_by_numpy(self) -> None:
         """Do what is recorded as the function asked for it."""
         done, self._done = self._done, []
