@@ -171,6 +171,7 @@ def test_numbers_take_their_parameters_type() -> None:
         ((np.zeros(3, object), 1.0), {}, ArgumentTypeError, "'x' has dtype"),
         ((np.ma.zeros(3), 1.0), {}, ArgumentTypeError, "masked"),
         ((np.zeros(3), 1.0, np.broadcast_to(0.0, (3,))), {}, ArgumentError, "'z' is written to, but .* read-only"),
+        ((np.zeros(3), 1.0), {"block_size": 0}, ArgumentError, "'block_size' must be an integer from 1 to 1024, got 0"),
         ((np.zeros(3), 1.0), {"size": 3}, ArgumentError, "'size' can be given only if all arrays are raw"),
     ],
 )

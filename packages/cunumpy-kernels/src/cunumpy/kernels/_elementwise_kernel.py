@@ -163,7 +163,8 @@ class ElementwiseKernel:
         ArgumentTypeError
             A wrong number of arguments, no array where one must be, or dtypes that do not match.
         ArgumentError
-            Shapes that do not broadcast, an output of another shape or read-only, or a loop without a size.
+            Shapes that do not broadcast, an output of another shape or read-only, a loop without a size, or a block
+            size that no device takes.
         MixedBackendError
             NumPy arrays beside device arrays.
         CompileError
@@ -173,6 +174,12 @@ class ElementwiseKernel:
         MissingCompilerError
             There is no C++ compiler, and NumPy can't evaluate the operation.
         """
+        if block_size != 128 and (
+            isinstance(block_size, bool) or not isinstance(block_size, (int, np.integer)) or not 1 <= block_size <= 1024
+        ):
+            raise ArgumentError(
+                f"{self._owner}: argument 'block_size' must be an integer from 1 to 1024, got {block_size!r}."
+            )
         if self._quick is not None:
             done = self._quick.call(args, size)
             if type(done) is str:
