@@ -470,6 +470,6 @@ class _Newton:
 
     def _put(self, target: Any, mask: Any, values: Any) -> None:
         if self.batch.on_device:
-            self.batch.xp.copyto(target, values, where=mask, casting="same_kind")
+            target[...] = self.batch.xp.where(mask, values, target).astype(target.dtype, copy=False)
         elif mask.any():
             np.putmask(target, mask, values)
