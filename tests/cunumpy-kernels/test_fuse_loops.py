@@ -451,6 +451,20 @@ def test_what_is_written_before_it_is_read_elsewhere(loops):
     assert loops
 
 
+@pytest.mark.parametrize("unfused", [False, True])
+def test_numbers_do_not_change_in_place(unfused):
+    def function(x):
+        total = before = (x * 2).sum()
+        if unfused:
+            str(x)
+        total += x
+        count = x.max()
+        count += 1
+        return total, before, count
+
+    compare(function, np.arange(4.0), ulp=4)
+
+
 def test_the_same_array_twice():
     def function(x, y):
         x += 1

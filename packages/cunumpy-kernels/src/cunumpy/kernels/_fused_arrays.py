@@ -508,7 +508,7 @@ def _operate(
         except CannotFuse as error:
             record.give_up(str(error))
     result = operation(*record.real(operands))
-    return result if out is None or isinstance(result, np.generic) else out
+    return result if out is None or result is not out._real else out
 
 
 def _operator(name: str, function: np.ufunc) -> None:
