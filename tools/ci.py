@@ -113,7 +113,7 @@ uv pip install --quiet --no-config pytest hypothesis "numpy<2.5" scipy matplotli
 PETSC_FROM_SOURCES = """
 wheels="${XDG_CACHE_HOME:-$HOME/.cache}/cunumpy/petsc-wheels"
 uv venv --quiet --no-project --clear --seed --python 3.11 "$SCRATCH/petsc"
-export VIRTUAL_ENV="$SCRATCH/petsc" PATH="$SCRATCH/petsc/bin:$PATH" MPICC=mpicc PIP_FIND_LINKS="$wheels"
+export VIRTUAL_ENV="$SCRATCH/petsc" PATH="$SCRATCH/petsc/bin:$PATH" MPICC=$(command -v mpicc) PIP_FIND_LINKS="$wheels"
 export PETSC_CONFIGURE_OPTIONS="--with-fc=0 --with-cxx=0 --with-x=0 --with-hwloc=0 --with-ssl=0 --with-make-np=2 \\
 --with-make-load=8 COPTFLAGS=-O0"
 for name in petsc petsc4py; do

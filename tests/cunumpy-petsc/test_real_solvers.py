@@ -430,6 +430,25 @@ def test_an_error_of_a_function_ends_the_solve_on_all_ranks(method) -> None:
                 solve()
 
 
+def test_a_matrix_works_again_after_an_error() -> None:
+    broken = [True]
+
+    def operator(x, out):
+        if broken:
+            raise Mine
+        second_difference(x, out)
+
+    matrix = shell_matrix(operator, N, symmetric=True)
+    with pytest.raises(Mine):
+        ksp_solve(matrix, np.ones(N), method="cg", preconditioner="none")
+    broken.clear()
+    x, y = matrix.createVecs()
+    x.set(1.0)
+    matrix.mult(x, y)
+    assert y.sum() == 2.0
+    assert ksp_solve(matrix, np.ones(N), method="cg", preconditioner="none").converged
+
+
 def test_an_error_of_a_monitor_is_raised_after_the_solve() -> None:
     def monitor(iteration, norm):
         raise Mine

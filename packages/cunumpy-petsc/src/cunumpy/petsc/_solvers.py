@@ -549,9 +549,9 @@ def _run(PETSc: Any, ranks: Group, callbacks: list[Any], solve: Callable[[], Any
     except PETSc.Error as raised:
         failure = raised
     finally:
-        for callback in callbacks:
-            callback.deferred = False
-    error = next((callback.error for callback in callbacks if callback.error is not None), None)
+        error = next((callback.error for callback in callbacks if callback.error is not None), None)
+        for callback in callbacks:  # which others may call, too
+            callback.error, callback.deferred = None, False
     if failure is not None:  # raised by PETSc, on all ranks or on this one alone
         raise error or failure
     texts = ranks.gather(None if error is None else f"{type(error).__name__}: {error}")
