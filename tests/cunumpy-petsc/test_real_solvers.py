@@ -6,8 +6,12 @@ Collected where petsc4py is installed only (`conftest.py`).
 from __future__ import annotations
 
 import gc
+import os
+import shutil
+import subprocess
 import sys
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -428,6 +432,36 @@ def test_an_error_of_a_function_ends_the_solve_on_all_ranks(method) -> None:
         else:
             with pytest.raises(KernelError, match=f"failed on rank {SIZE - 1} of {SIZE}.*Mine: in the user's function"):
                 solve()
+
+
+FAILING_PROGRAM = """
+import numpy as np
+from mpi4py import MPI
+from cunumpy.petsc import ksp_solve
+
+def operator(x, out):
+    if MPI.COMM_WORLD.rank == 1:
+        raise KeyError("mine")
+    out[...] = x
+
+ksp_solve(operator, np.ones(5), method="cg")
+"""
+
+
+@pytest.mark.skipif(SIZE > 1, reason="starts two ranks of its own")
+def test_a_program_ends_after_an_error_on_one_rank() -> None:
+    mpiexec = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    assert mpiexec
+    done = subprocess.run(
+        [mpiexec, "-n", "2", sys.executable, "-c", FAILING_PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "KeyError: 'mine'" in done.stderr
+    assert "KernelError: ksp_solve: a function of the solve failed on rank 1 of 2" in done.stderr
 
 
 def test_a_matrix_works_again_after_an_error() -> None:

@@ -100,7 +100,10 @@ class Group:
             yield
         except CuNumpyError as raised:
             error = raised
-        self.agree(error)
+        try:
+            self.agree(error)
+        finally:
+            error = None  # which would hold this frame
 
 
 def _listed(ranks: list[int]) -> str:
@@ -145,7 +148,23 @@ def group(PETSc: Any, comm: Any, function: str) -> Group:
                 f"{function}: needs mpi4py on several ranks, which have to agree on errors ({error}); run: "
                 "uv add mpi4py"
             ) from None
+        _keep(known)
     return Group(comm, ranks, size, rank, function)
+
+
+_kept: dict[int, Any] = {}
+
+
+def _keep(comm: Any) -> None:
+    """Keep what PETSc has made of a communicator for as long as the process runs.
+
+    PETSc works on a duplicate, which it gives up with the last object, and makes anew for the next. Where one rank
+    still has an object (an array that is plotted there, or the frames of an error), it would go on with the old
+    duplicate while the others wait for it to make the new one.
+    """
+    key = int(comm.fortran)
+    if key not in _kept:
+        _kept[key] = comm.duplicate()
 
 
 @cache

@@ -303,7 +303,8 @@ class Callback:
         except BaseException as error:
             if not self.deferred or not isinstance(error, Exception):
                 raise
-            self.error = error
+            # Without this frame, whose vectors would live as long as the error, on this rank alone.
+            self.error = error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
             self._spoil(output)
 
     def _spoil(self, output: Any) -> None:

@@ -552,17 +552,37 @@ def _run(PETSc: Any, ranks: Group, callbacks: list[Any], solve: Callable[[], Any
         error = next((callback.error for callback in callbacks if callback.error is not None), None)
         for callback in callbacks:  # which others may call, too
             callback.error, callback.deferred = None, False
-    if failure is not None:  # raised by PETSc, on all ranks or on this one alone
-        raise error or failure
-    texts = ranks.gather(None if error is None else f"{type(error).__name__}: {error}")
     if error is not None:
-        raise error
+        _release_callers(error)
+    try:
+        if failure is not None:  # raised by PETSc, on all ranks or on this one alone
+            raise error or failure
+        texts = ranks.gather(None if error is None else f"{type(error).__name__}: {error}")
+        if error is not None:
+            raise error
+    finally:  # an error that this frame holds would hold this frame, and PETSc's objects in it, on this rank alone
+        error = failure = None
     failed = [rank for rank, text in enumerate(texts) if text is not None]
     if failed:
         raise KernelError(
             f"{function}: a function of the solve failed on rank {failed[0]} of {ranks.size}, hence the solve on all. "
             f"There: {texts[failed[0]]}"
         )
+
+
+def _release_callers(error: BaseException) -> None:
+    """Let the frames go that called a function which raised, and which its traceback keeps alive.
+
+    They hold vectors of PETSc, which would be destroyed on this rank alone, at the end of the process: PETSc would wait
+    for the other ranks then.
+    """
+    frame = error.__traceback__.tb_frame.f_back if error.__traceback__ is not None else None
+    while frame is not None:
+        try:
+            frame.clear()
+        except RuntimeError:  # it still runs, and so do those that called it
+            return
+        frame = frame.f_back
 
 
 def _callbacks_of(matrix: Any, pc: Any) -> list[Callback]:
