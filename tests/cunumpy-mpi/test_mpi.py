@@ -78,7 +78,7 @@ def test_setting() -> None:
 
 def test_numpy_needs_no_cuda_aware_mpi(monkeypatch) -> None:
     monkeypatch.setenv("MAYBEMPI", "0")
-    with pytest.raises(ArgumentError, match="'method' must be 'probe', got 'guess'"):
+    with pytest.raises(ArgumentError, match="'method' must be 'probe', 'query' or 'auto', got 'guess'"):
         xp.mpi.mpi_is_cuda_aware(method="guess")
     assert xp.mpi.get_mpi_cuda_aware() is None
     assert xp.mpi.mpi_is_cuda_aware(object()) is False  # the communicator is not used

@@ -74,3 +74,31 @@ def test_operations_of_the_program(serial):
     serial.Allreduce(np.ones(2), received := np.zeros(2), op=op)
     assert (received == 1).all()
     op.Free()
+
+
+def test_what_the_library_says_of_device_memory():
+    report = xp.mpi.cuda_aware_report(MPI.COMM_SELF, probe=False)
+    assert report.says is False  # the wheels were built without CUDA
+    assert "cuda_support" in report.evidence[0] or "GPU_query_support" in report.evidence[0]
+    assert report.library
+    assert report.arrives is None
+
+
+def test_answers_belong_to_communicators(comm):
+    xp.mpi.set_mpi_cuda_aware(False, comm)
+    copy = comm.Dup()
+    assert xp.mpi.get_mpi_cuda_aware(comm) is False
+    assert xp.mpi.get_mpi_cuda_aware(copy) is False
+    assert xp.mpi.get_mpi_cuda_aware(MPI.COMM_SELF) is None
+    copy.Free()
+    xp.mpi.set_mpi_cuda_aware(None, comm)
+    assert xp.mpi.get_mpi_cuda_aware(comm) is None
+
+
+def test_exchange(comm):
+    received = np.full((5, 2), 9.0)
+    (status,) = xp.mpi.exchange(
+        comm, sends=[(np.arange(3.0), 0, 4)], receives=[(received[:, 1], MPI.ANY_SOURCE, 4)], return_status=True
+    )
+    assert received[:, 1].tolist() == [0, 1, 2, 9, 9]
+    assert (status.Get_source(), status.Get_tag()) == (0, 4)

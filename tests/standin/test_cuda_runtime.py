@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import cupy
 import cupyx
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 import cunumpy as xp
 from array_kinds import KINDS, ArrayKind, assert_same_values
 from cunumpy.cuda import HostEvent, HostStream
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyError, CuNumpyWarning
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +55,19 @@ def test_ranks_choose_among_the_devices(monkeypatch) -> None:
         assert xp.cuda.set_device_for_rank(6) == 2
         assert xp.cuda.bind_local_device() is None
     assert used == [2, 0, 1]
+
+
+def test_a_device_that_is_bound_after_mpi_warns(monkeypatch) -> None:
+    mpi = types.ModuleType("mpi4py.MPI")
+    mpi.Is_initialized = lambda: True
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", mpi)
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 4)
+    monkeypatch.setattr(cupy.cuda.Device, "use", lambda device: None)
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    assert xp.cuda.bind_local_device() == 0  # MPI has taken this one too
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.warns(CuNumpyWarning, match=r"MPI was initialised before .* took device 2;.*before mpi4py\.MPI is"):
+        assert xp.cuda.bind_local_device() == 2
 
 
 def test_a_driver_that_does_not_answer_counts_no_devices(monkeypatch) -> None:

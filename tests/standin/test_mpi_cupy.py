@@ -11,8 +11,8 @@ import pytest
 import cunumpy as xp
 from array_kinds import ForeignDeviceArray
 from cunumpy.cuda import HostEvent, HostStream
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, TransferError
-from cunumpy.mpi import MPIStaging, _buffers, exchange, mpi_buffer
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyWarning, TransferError
+from cunumpy.mpi import MPIStaging, _buffers, _cuda_aware, exchange, mpi_buffer
 from loopback_mpi import World
 
 
@@ -101,19 +101,113 @@ def test_a_rank_without_device_arrays_leaves_nobody_waiting(monkeypatch) -> None
 
 
 def test_a_rank_without_memory_leaves_nobody_waiting(monkeypatch) -> None:
-    allocate, lock, calls = cupy.empty_like, threading.Lock(), []
+    allocate, lock, calls = cupy.zeros, threading.Lock(), []
 
-    def fail_once(array):
+    def fail_once(size):
         with lock:
             calls.append(1)
             if len(calls) == 2:
                 raise MemoryError
-        return allocate(array)
+        return allocate(size)
 
-    monkeypatch.setattr(cupy, "empty_like", fail_once)
+    monkeypatch.setattr(cupy, "zeros", fail_once)
     world = World(3, cuda_aware=True)
     assert world.run(xp.mpi.mpi_is_cuda_aware) == [False] * 3
     assert all(comm.calls == [] for comm in world.ranks)
+
+
+def test_the_report_tells_what_failed(monkeypatch) -> None:
+    report = World(2, cuda_aware=True).run(xp.mpi.cuda_aware_report)[0]
+    assert (report.arrives, report.failed) == (True, None)
+    report = World(2, cuda_aware=True, longest_device_message=1000).run(xp.mpi.cuda_aware_report)[0]
+    assert report.arrives is False
+    assert report.failed.startswith("65536 bytes from device to device: RuntimeError")
+    monkeypatch.setattr("loopback_mpi.Comm.Sendrecv", lambda comm, send, dest, recvbuf, source: None)
+    assert World(2).run(xp.mpi.cuda_aware_report)[1].failed == "32 bytes from device to device: other values arrived"
+    assert xp.mpi.get_mpi_cuda_aware() is None
+
+
+def test_memory_of_both_kinds_is_tried(monkeypatch) -> None:
+    seen = set()
+    sendrecv = World(1).ranks[0].__class__.Sendrecv
+
+    def watch(comm, send, dest, recvbuf, source) -> None:
+        seen.add((send.nbytes, type(send) is np.ndarray, type(recvbuf) is np.ndarray))
+        sendrecv(comm, send, dest, recvbuf, source)
+
+    monkeypatch.setattr("loopback_mpi.Comm.Sendrecv", watch)
+    assert World(1, cuda_aware=True).run(xp.mpi.mpi_is_cuda_aware) == [True]
+    kinds = ((False, False), (True, False), (False, True))
+    assert seen == {(nbytes, *kind) for nbytes in (32, 2**16, 2**20) for kind in kinds}
+
+
+@pytest.mark.parametrize("method", ["query", "auto"])
+def test_asking_the_library(monkeypatch, method) -> None:
+    says = {"value": True}
+    monkeypatch.setattr(_cuda_aware, "_library_says", lambda comm: (says["value"], ("evidence",)))
+
+    def ask(comm) -> bool:
+        return xp.mpi.mpi_is_cuda_aware(comm, method=method)
+
+    assert World(2, cuda_aware=True).run(ask) == [True] * 2
+    says["value"] = False
+    world = World(2, cuda_aware=True)
+    assert world.run(ask) == [False] * 2
+    assert all(comm.calls == [] for comm in world.ranks)
+    says["value"] = None
+    if method == "auto":
+        assert World(2, cuda_aware=True).run(ask) == [True] * 2
+        assert World(2).run(ask) == [False] * 2
+    else:
+        with pytest.raises(CommunicationError, match=r"does not say .*\(evidence\)\. Use method='probe'"):
+            World(1).run(ask)
+
+
+def test_the_environment_states_the_answer(monkeypatch) -> None:
+    monkeypatch.setenv("CUNUMPY_MPI_CUDA_AWARE", "0")
+    assert xp.mpi.get_mpi_cuda_aware() is False
+    world = World(2, cuda_aware=True)
+    assert world.run(xp.mpi.mpi_is_cuda_aware) == [False] * 2
+    assert all(comm.calls == [] for comm in world.ranks)
+    xp.mpi.set_mpi_cuda_aware(True)
+    assert xp.mpi.get_mpi_cuda_aware() is True  # a program knows better
+
+
+def test_answers_belong_to_communicators() -> None:
+    serial = xp.mpi.get_mpi(False).COMM_SELF
+    first, second, third = serial.Dup(), serial.Dup(), serial.Dup()
+    xp.mpi.set_mpi_cuda_aware(False, first)
+    assert xp.mpi.get_mpi_cuda_aware(first) is False
+    assert xp.mpi.get_mpi_cuda_aware(first.Dup()) is False
+    assert xp.mpi.get_mpi_cuda_aware(second) is xp.mpi.get_mpi_cuda_aware() is None
+    assert xp.mpi.mpi_is_cuda_aware(second) is True
+    assert xp.mpi.get_mpi_cuda_aware(first) is False
+    assert xp.mpi.get_mpi_cuda_aware(third) is True  # what was found out last, where nothing else is known
+    with xp.profiling.count_transfers() as counter:
+        exchange(first, sends=[(xp.ones(2), 0, 0)], receives=[(xp.zeros(2), 0, 0)])
+    assert "to_host" in kinds_of(counter)
+    xp.mpi.set_mpi_cuda_aware(None, first)
+    assert xp.mpi.get_mpi_cuda_aware(first) is True
+    with pytest.raises(ArgumentTypeError, match="must be a communicator with attributes"):
+        xp.mpi.set_mpi_cuda_aware(True, World(1).ranks[0])
+
+
+def test_processes_that_share_a_device_are_told(monkeypatch) -> None:
+    class Node:
+        rank, size, other = 0, 2, 1
+
+        def allgather(self, value):
+            (host, visible, device), count = value
+            return [((host, visible, device), count), ((host, visible, self.other), count)]
+
+    node = Node()
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 2)
+    _cuda_aware._warn_of_shared_devices(node)
+    node.other = 0
+    with pytest.warns(CuNumpyWarning, match=r"ranks \[0, 1\] use the same device 0 of .*, which has 2\. Call"):
+        _cuda_aware._warn_of_shared_devices(node)
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 1)
+    _cuda_aware._warn_of_shared_devices(node)  # there is no other
 
 
 # --- buffers ----------------------------------------------------------------------------------------------------------

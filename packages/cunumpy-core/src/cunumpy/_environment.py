@@ -166,6 +166,14 @@ VARIABLES: dict[str, Variable] = {
             least=0,
         ),
         Variable(
+            "CUNUMPY_MPI_CUDA_AWARE",
+            "cunumpy-mpi",
+            "whether the MPI library takes device memory, where a program does not set it",
+            "at each question",
+            default=None,
+            default_text="found out by `mpi_is_cuda_aware`, or unknown",
+        ),
+        Variable(
             "MAYBEMPI",
             "cunumpy-core",
             "whether this process counts as part of an MPI run, whatever the launcher's variables say",

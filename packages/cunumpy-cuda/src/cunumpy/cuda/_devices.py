@@ -10,6 +10,7 @@ check of device numbers. Where CuPy is installed, that imports it.
 from __future__ import annotations
 
 import operator
+import warnings
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _backend, _gate, _launcher
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,6 +159,11 @@ def bind_local_device() -> int | None:
     SettingError
         An MPI run is seen, and nothing tells the rank on the node; see `cunumpy.mpi.local_rank`.
 
+    Warns
+    -----
+    CuNumpyWarning
+        MPI is initialised already, and there are several devices.
+
     Examples
     --------
     >>> import cunumpy as xp
@@ -167,6 +173,13 @@ def bind_local_device() -> int | None:
         return None
     number = _launcher.local_rank() % count
     cuda = _cupy("bind_local_device").cuda
+    if number != int(cuda.runtime.getDevice()) and _launcher._initialised_mpi() is not None:
+        warnings.warn(
+            f"bind_local_device: MPI was initialised before this process took device {number}; a CUDA-aware MPI may "
+            "have taken another one. Call this before mpi4py.MPI is imported.",
+            CuNumpyWarning,
+            stacklevel=2,
+        )
     cuda.Device(number).use()
     cuda.runtime.memGetInfo()  # creates the context, and waits for nothing
     return number

@@ -10,6 +10,8 @@ from cunumpy._launcher import launched_under_mpi, local_rank
 from cunumpy.mpi._buffers import MPIStaging, mpi_buffer
 from cunumpy.mpi._choice import get_mpi, is_serial
 from cunumpy.mpi._cuda_aware import (
+    CudaAwareReport,
+    cuda_aware_report,
     get_mpi_cuda_aware,
     mpi_is_cuda_aware,
     require_cuda_aware_mpi,
@@ -23,11 +25,13 @@ from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus
 
 __all__ = [
     "OVERRIDE_VARIABLE",
+    "CudaAwareReport",
     "MPIStaging",
     "SerialComm",
     "SerialMPI",
     "SerialRequest",
     "SerialStatus",
+    "cuda_aware_report",
     "exchange",
     "get_mpi",
     "get_mpi_cuda_aware",

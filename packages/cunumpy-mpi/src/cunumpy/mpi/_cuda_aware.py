@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import socket
 import sys
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cunumpy import _arrays, _backend, _conversion, _launcher
+from cunumpy import _arrays, _backend, _conversion, _environment, _launcher
 from cunumpy._gate import describe
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyWarning
 from cunumpy.mpi._choice import get_mpi
 from cunumpy.mpi._serial.communicators import SerialComm
 from cunumpy.mpi._serial.mpi import SERIAL_MPI
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _recorded: bool | None = None
-_PROBE_SIZES = (4, 2**17)  # float64: an eager message, and one of 1 MiB that is handed over by rendezvous
+_keyvals: dict[Any, int] = {}  # by package: the attribute of communicators that holds what was found out for them
+# float64: an eager message, one between, and one of 1 MiB that is handed over by rendezvous
+_PROBE_SIZES = (4, 2**13, 2**17)
+_PROBE_MEMORY = (("device", "device"), ("host", "device"), ("device", "host"))
 
 
-def set_mpi_cuda_aware(value: bool | None) -> None:
-    """Tell whether the MPI library takes device memory, for the whole process.
+def set_mpi_cuda_aware(value: bool | None, comm: Any = None) -> None:
+    """Tell whether the MPI library takes device memory.
 
     Parameters
     ----------
     value : bool or None
         None forgets, so that staging of device arrays raises until it is known.
+    comm : communicator, optional
+        That it is true for, and for its copies; by default for all that nothing else is known of, in this process.
 
     Raises
     ------
@@ -47,11 +56,23 @@ def set_mpi_cuda_aware(value: bool | None) -> None:
         raise ArgumentTypeError(
             f"set_mpi_cuda_aware: argument 'value' must be True, False or None, got the string {value!r}."
         )
-    _recorded = None if value is None else bool(value)
+    truth = None if value is None else bool(value)
+    if comm is None:
+        _recorded = truth
+    elif not _record(comm, truth):
+        raise ArgumentTypeError(
+            f"set_mpi_cuda_aware: argument 'comm' must be a communicator with attributes, got {describe(comm)}."
+        )
 
 
-def get_mpi_cuda_aware() -> bool | None:
+def get_mpi_cuda_aware(comm: Any = None) -> bool | None:
     """Return whether the MPI library takes device memory, as it was set or found out; None where that is unknown.
+
+    Parameters
+    ----------
+    comm : communicator, optional
+        What is known of it, or of the one that it is a copy of, comes first; then what was set or found out last, then
+        the environment variable ``CUNUMPY_MPI_CUDA_AWARE``.
 
     Examples
     --------
@@ -59,21 +80,53 @@ def get_mpi_cuda_aware() -> bool | None:
     >>> xp.mpi.get_mpi_cuda_aware() is None
     True
     """
-    return _recorded
+    package = None if comm is None else package_of(comm)
+    if package in _keyvals and comm:
+        found = comm.Get_attr(_keyvals[package])
+        if found is not None:
+            return bool(found)
+    return _stated() if _recorded is None else _recorded
+
+
+def _stated() -> bool | None:
+    value = _environment.read("CUNUMPY_MPI_CUDA_AWARE")
+    return None if value is None else bool(value)
+
+
+def _record(comm: Any, value: bool | None) -> bool:
+    """Keep what is known of a communicator with it; tell whether it can be."""
+    package = package_of(comm)
+    keeper = getattr(package, "Comm", None)
+    if keeper is None or not hasattr(keeper, "Create_keyval"):
+        return False
+    if package not in _keyvals:
+        _keyvals[package] = keeper.Create_keyval(copy_fn=_kept)
+    if value is not None:
+        comm.Set_attr(_keyvals[package], int(value))
+    elif comm.Get_attr(_keyvals[package]) is not None:
+        comm.Delete_attr(_keyvals[package])
+    return True
+
+
+def _kept(comm: Any, keyval: int, value: Any) -> Any:
+    return value
 
 
 def mpi_is_cuda_aware(comm: Any = None, *, method: str = "probe") -> bool:
     """Find out whether the MPI library takes device memory, and record the answer.
 
-    All ranks of the communicator have to call it. They agree first that all use device arrays; then each sends device
-    memory to the next, a short message and one of 1 MiB, and all take part in one ``Allreduce`` of device memory.
+    All ranks of the communicator have to call it, alike. With the probe they agree first that all use device arrays;
+    then each sends to the next: from device to device, from host to device and from device to host, short messages and
+    ones of 64 KiB and 1 MiB; and all take part in one ``Allreduce`` of device memory. Where the environment variable
+    ``CUNUMPY_MPI_CUDA_AWARE`` states the answer, nothing is tried.
 
     Parameters
     ----------
     comm : communicator, optional
-        By default ``get_mpi().COMM_WORLD``.
-    method : {"probe"}
-        How to find out.
+        By default ``get_mpi().COMM_WORLD``. The answer is kept with it, and for communicators that nothing is known of.
+    method : {"probe", "query", "auto"}, default: "probe"
+        Try it, ask the library, or ask first and try unless it says no: that spares a library that would end the
+        process.
 
     Returns
     -------
@@ -85,11 +138,22 @@ def mpi_is_cuda_aware(comm: Any = None, *, method: str = "probe") -> bool:
     ------
     ArgumentError
         Another method.
+    CommunicationError
+        The library was asked, and does not say.
+
+    Warns
+    -----
+    CuNumpyWarning
+        Processes of one node use the same device, although there are several.
 
     Warnings
     --------
     An MPI library that is not CUDA-aware may end the process when it is given device memory. Where that happens, call
     ``set_mpi_cuda_aware(False)`` instead.
+
+    See Also
+    --------
+    cuda_aware_report : What the library says and what arrived.
 
     Examples
     --------
@@ -98,17 +162,105 @@ def mpi_is_cuda_aware(comm: Any = None, *, method: str = "probe") -> bool:
     False
     >>> xp.mpi.set_mpi_cuda_aware(None)
     """
-    if method != "probe":
-        raise ArgumentError(f"mpi_is_cuda_aware: argument 'method' must be 'probe', got {method!r}.")
+    if method not in ("probe", "query", "auto"):
+        raise ArgumentError(f"mpi_is_cuda_aware: argument 'method' must be 'probe', 'query' or 'auto', got {method!r}.")
     in_use = _backend.get_backend() == "cupy"
-    answer = False
     # A rank that left here on its own would leave the others waiting for it.
-    if in_use or _launcher.launched_under_mpi():
-        communicator = get_mpi().COMM_WORLD if comm is None else comm
-        answer = _agree(communicator, in_use) and all(_probe(communicator, size) for size in _PROBE_SIZES)
-        answer = answer and _probe_reduction(communicator)
+    if not in_use and not _launcher.launched_under_mpi():
+        set_mpi_cuda_aware(False)
+        return False
+    communicator = get_mpi().COMM_WORLD if comm is None else comm
+    answer = _agree(communicator, in_use)
+    if answer:
+        _warn_of_shared_devices(communicator)
+        answer = _found_out(communicator, method)
     set_mpi_cuda_aware(answer)
+    _record(communicator, answer)
     return answer
+
+
+def _found_out(comm: Any, method: str) -> bool:
+    stated = _stated()
+    if stated is not None:
+        return _agree(comm, stated)
+    if method != "probe":
+        says, evidence = _library_says(comm)
+        if method == "query" and says is None:
+            raise CommunicationError(
+                f"mpi_is_cuda_aware: the MPI library does not say whether it takes device memory "
+                f"({'; '.join(evidence)}). Use method='probe'."
+            )
+        if method == "query" or not _agree(comm, says is not False):
+            return _agree(comm, bool(says))
+    return _failed_step(comm) is None
+
+
+class CudaAwareReport(NamedTuple):
+    """What is known of an MPI library and device memory.
+
+    Parameters
+    ----------
+    library : str
+        Its name and version.
+    says : bool or None
+        Its own answer, None where it gives none.
+    evidence : tuple of str
+        Where that answer comes from.
+    arrives : bool or None
+        Whether device memory arrived everywhere; None where that was not tried.
+    failed : str or None
+        The first message that did not arrive, with the reason on this rank.
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> xp.mpi.CudaAwareReport("Open MPI 5.0", True, ("MPIX_Query_cuda_support() = 1",), True, None).says
+    True
+    """
+
+    library: str
+    says: bool | None
+    evidence: tuple[str, ...]
+    arrives: bool | None
+    failed: str | None
+
+
+def cuda_aware_report(comm: Any = None, *, probe: bool = True) -> CudaAwareReport:
+    """Tell what the MPI library says of device memory, beside what arrives.
+
+    All ranks of the communicator have to call it. Nothing is recorded.
+
+    Parameters
+    ----------
+    comm : communicator, optional
+        By default ``get_mpi().COMM_WORLD``.
+    probe : bool, default: True
+        Whether to try it too, as `mpi_is_cuda_aware` does it; a library that is not CUDA-aware may end the process.
+
+    Returns
+    -------
+    CudaAwareReport
+
+    Examples
+    --------
+    >>> import cunumpy as xp
+    >>> report = xp.mpi.cuda_aware_report(probe=False)
+    >>> report.library, report.says, report.arrives
+    ("CuNumpy's serial stand-in for MPI", True, None)
+    """
+    communicator = get_mpi().COMM_WORLD if comm is None else comm
+    package = package_of(communicator)
+    version = getattr(package, "Get_library_version", lambda: "unknown")()
+    says, evidence = _library_says(communicator)
+    arrives: bool | None = None
+    failed: str | None = None
+    if probe:
+        if _agree(communicator, _backend.get_backend() == "cupy"):
+            failed = _failed_step(communicator)
+            arrives = failed is None
+        else:
+            failed = "not tried: a rank does not use CuPy"
+    return CudaAwareReport(version.strip().splitlines()[0], says, evidence, arrives, failed)
 
 
 def require_cuda_aware_mpi(comm: Any = None) -> None:
@@ -150,56 +302,141 @@ def package_of(comm: Any) -> Any:
     return None
 
 
+# --- asking the library -----------------------------------------------------------------------------------------------
+
+
+def _library_says(comm: Any) -> tuple[bool | None, tuple[str, ...]]:
+    """Return whether the library says that it takes device memory, and how it said so."""
+    if isinstance(comm, SerialComm):
+        return True, ("the stand-in copies device memory by CuPy",)
+    package = package_of(comm)
+    version = package.Get_library_version() if hasattr(package, "Get_library_version") else ""
+    for name, variable in (("CRAY MPICH", "MPICH_GPU_SUPPORT_ENABLED"), ("MVAPICH2", "MV2_USE_CUDA")):
+        if name in version.upper():  # what they were built with counts for nothing without the variable
+            value = os.environ.get(variable, "").strip()
+            return value == "1", (f"{variable}={value or '(unset)'} of {name}",)
+    if "Intel" in version:
+        return False, ("Intel MPI takes memory of Intel's devices only (I_MPI_OFFLOAD)",)
+    loaded = _loaded_library()
+    if loaded is None:
+        return None, ("the loaded MPI library was not found",)
+    library = ctypes.CDLL(loaded)
+    if hasattr(library, "MPIX_GPU_query_support"):  # MPICH; 0 is CUDA
+        supported = ctypes.c_int(0)
+        if library.MPIX_GPU_query_support(0, ctypes.byref(supported)) == 0:
+            return bool(supported.value), (f"MPIX_GPU_query_support(CUDA) = {supported.value}",)
+    if hasattr(library, "MPIX_Query_cuda_support"):
+        answer = int(library.MPIX_Query_cuda_support())
+        return bool(answer), (f"MPIX_Query_cuda_support() = {answer}",)
+    return None, ("the library has no function to ask",)
+
+
+def _loaded_library() -> str | None:
+    """Return the path of the MPI library in this process."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            for line in maps:
+                path = line.rstrip().partition("/")[2]
+                name = path.rpartition("/")[2]
+                if name.startswith(("libmpi.so", "libmpich", "libmpi_cray", "libmpi_gnu", "libmpi_nvidia")):
+                    return f"/{path}"
+    except OSError:  # no such file: the system is no Linux
+        pass
+    return None
+
+
+# --- trying it --------------------------------------------------------------------------------------------------------
+
+
 def _agree(comm: Any, ok: bool) -> bool:
     """Tell whether all ranks say yes. The sum needs no operation of the communicator's package."""
     return bool(comm.allreduce(int(ok)) == comm.size)
 
 
-def _probe(comm: Any, size: int) -> bool:
-    """Send device memory around the ring of all ranks; tell whether it arrived everywhere."""
+def _failed_step(comm: Any) -> str | None:
+    """Try all messages; return the first that fails anywhere, the same on all ranks but for the reason."""
+    for size in _PROBE_SIZES:
+        for source, target in _PROBE_MEMORY:
+            if reason := _probe(comm, size, source, target):
+                return f"{8 * size} bytes from {source} to {target}: {reason}"
+    if reason := _probe_reduction(comm):
+        return f"Allreduce on the device: {reason}"
+    return None
+
+
+def _probe(comm: Any, size: int, source_memory: str, target_memory: str) -> str:
+    """Send memory around the ring of all ranks; return why it did not arrive, ``""`` if it did everywhere."""
     rank, ranks = comm.rank, comm.size
-    ok = True
-    try:
-        cupy = _backend.require_cupy("mpi_is_cuda_aware")
-        send = cupy.arange(size, dtype=cupy.float64) + rank
-        received = cupy.empty_like(send)
-        synchronize_for_mpi(send, received)
-    except Exception as error:  # a device fails with anything
-        ok = _failed(error)
-    if not _agree(comm, ok):  # before the message: nobody may wait for one that is not sent
-        return False
     source = (rank - 1) % ranks
-    try:
+
+    def prepare() -> tuple[Any, Any]:
+        cupy = _backend.require_cupy("mpi_is_cuda_aware")
+        send = (cupy if source_memory == "device" else np).arange(size, dtype=np.float64) + rank
+        received = (cupy if target_memory == "device" else np).zeros(size)
+        return send, received
+
+    def run(send: Any, received: Any) -> bool:
         comm.Sendrecv(send, (rank + 1) % ranks, recvbuf=received, source=source)
-        ok = bool(np.array_equal(_conversion.copy_to_host(received, "mpi_is_cuda_aware"), np.arange(size) + source))
-    except Exception as error:  # MPI and drivers fail with anything
-        ok = _failed(error)
-    return _agree(comm, ok)
+        if target_memory == "device":
+            received = _conversion.copy_to_host(received, "mpi_is_cuda_aware")
+        return bool(np.array_equal(received, np.arange(size) + source))
+
+    return _tried(comm, prepare, run)
 
 
-def _probe_reduction(comm: Any) -> bool:
-    ok = True
-    try:
+def _probe_reduction(comm: Any) -> str:
+    def prepare() -> tuple[Any, Any]:
         cupy = _backend.require_cupy("mpi_is_cuda_aware")
         send = cupy.full(4, 1.0 + comm.rank)
-        received = cupy.empty_like(send)
-        synchronize_for_mpi(send, received)
-    except Exception as error:  # a device fails with anything
-        ok = _failed(error)
-    if not _agree(comm, ok):
-        return False
-    try:
+        return send, cupy.zeros(4)
+
+    def run(send: Any, received: Any) -> bool:
         comm.Allreduce(send, received)
         expected = comm.size * (comm.size + 1) / 2
-        ok = bool((_conversion.copy_to_host(received, "mpi_is_cuda_aware") == expected).all())
+        return bool((_conversion.copy_to_host(received, "mpi_is_cuda_aware") == expected).all())
+
+    return _tried(comm, prepare, run)
+
+
+def _tried(comm: Any, prepare: Callable[[], tuple[Any, Any]], run: Callable[[Any, Any], bool]) -> str:
+    """Do a step on all ranks; return why it failed, ``""`` if it did nowhere."""
+    reason = ""
+    try:
+        send, received = prepare()
+        synchronize_for_mpi(send, received)
+    except Exception as error:  # a device fails with anything
+        reason = _failed(error)
+    if not _agree(comm, not reason):  # before the message: nobody may wait for one that is not sent
+        return reason or "not possible on another rank"
+    try:
+        if not run(send, received):
+            reason = "other values arrived"
     except Exception as error:  # MPI and drivers fail with anything
-        ok = _failed(error)
-    return _agree(comm, ok)
+        reason = _failed(error)
+    return "" if _agree(comm, not reason) else reason or "it did not arrive on another rank"
 
 
-def _failed(error: Exception) -> bool:
+def _failed(error: Exception) -> str:
     _backend._log("MPI is not CUDA-aware: %s: %s", type(error).__name__, error)
-    return False
+    return f"{type(error).__name__}: {error}"
+
+
+def _warn_of_shared_devices(comm: Any) -> None:
+    """Warn if processes of one node share a device while others are free."""
+    if comm.size == 1 or not hasattr(comm, "allgather"):
+        return
+    runtime = _backend.require_cupy("mpi_is_cuda_aware").cuda.runtime
+    own = (socket.gethostname(), os.environ.get("CUDA_VISIBLE_DEVICES"), int(runtime.getDevice()))
+    everybody = comm.allgather((own, int(runtime.getDeviceCount())))
+    sharing = [rank for rank, (place, _) in enumerate(everybody) if place == own]
+    here = sum(place[:2] == own[:2] for place, _ in everybody)
+    if len(sharing) > 1 and len(sharing) > -(-here // everybody[comm.rank][1]):
+        warnings.warn(
+            f"mpi_is_cuda_aware: ranks {sharing} use the same device {own[2]} of {own[0]}, which has "
+            f"{everybody[comm.rank][1]}. Call xp.cuda.bind_local_device() before MPI is initialised.",
+            CuNumpyWarning,
+            stacklevel=4,
+        )
 
 
 # --- waiting for the device -------------------------------------------------------------------------------------------

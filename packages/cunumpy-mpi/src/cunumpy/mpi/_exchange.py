@@ -12,7 +12,13 @@ import numpy as np
 from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._buffers import Buffer, wait_for_copies
-from cunumpy.mpi._cuda_aware import check_one_producer, check_producer, package_of, wait_for_producer
+from cunumpy.mpi._cuda_aware import (
+    check_one_producer,
+    check_producer,
+    get_mpi_cuda_aware,
+    package_of,
+    wait_for_producer,
+)
 from cunumpy.mpi._serial.communicators import SerialComm
 
 if TYPE_CHECKING:
@@ -101,6 +107,8 @@ def exchange(
         raise ArgumentError(
             f"exchange: argument 'return_status' needs a communicator of mpi4py, got {_gate.describe(comm)}."
         )
+    if cuda_aware is None:
+        cuda_aware = get_mpi_cuda_aware(comm)
     targets = [_buffer(entry, cuda_aware, recv=True) for entry in incoming]
     sources = [_buffer(entry, cuda_aware, recv=False) for entry in outgoing]
     buffers = [*targets, *sources]
