@@ -120,6 +120,29 @@ def test_it_is_cuda_aware(comm) -> None:
 
 
 @pytest.mark.parametrize("cuda_aware", [True, False])
+def test_ghost_cells(comm, cuda_aware) -> None:
+    grid = comm.Create_cart([1, 1], [True, True])
+    block = cupy.zeros((5, 6))
+    block[1:-1, 1:-1] = cupy.arange(12.0).reshape(3, 4)
+    xp.mpi.exchange_ghosts(grid, block, cuda_aware=cuda_aware)
+    np.testing.assert_array_equal(block.get(), np.pad(np.arange(12.0).reshape(3, 4), 1, mode="wrap"))
+
+
+@pytest.mark.parametrize("cuda_aware", [True, False])
+def test_particles(comm, cuda_aware) -> None:
+    positions, ids = cupy.arange(12.0).reshape(4, 3), cupy.arange(4)
+    destination = cupy.asarray([0, -1, 0, 0])
+    (positions, ids), counts = xp.mpi.migrate(comm, [positions, ids], destination, cuda_aware=cuda_aware)
+    assert on_host(ids) == [0, 2, 3]
+    np.testing.assert_array_equal(positions.get(), np.arange(12.0).reshape(4, 3)[[0, 2, 3]])
+    assert counts.tolist() == [3]
+    with pytest.raises(TypeError, match="in device memory and .* on the host"):
+        xp.mpi.migrate(comm, [np.zeros(4)], destination)
+    with pytest.raises(RuntimeError, match=r"'arrays\[0\]' is a device array, and it is not known whether"):
+        xp.mpi.migrate(comm, [ids], destination[:3])
+
+
+@pytest.mark.parametrize("cuda_aware", [True, False])
 def test_exchange(comm, cuda_aware) -> None:
     field = cupy.arange(12.0).reshape(3, 4)
     ghost = cupy.zeros((3, 2))

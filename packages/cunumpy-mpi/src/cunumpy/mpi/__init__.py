@@ -19,6 +19,8 @@ from cunumpy.mpi._cuda_aware import (
     synchronize_for_mpi,
 )
 from cunumpy.mpi._exchange import exchange
+from cunumpy.mpi._ghosts import exchange_ghosts
+from cunumpy.mpi._migration import migrate
 from cunumpy.mpi._serial.communicators import SerialComm
 from cunumpy.mpi._serial.mpi import SerialMPI
 from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus
@@ -33,11 +35,13 @@ __all__ = [
     "SerialStatus",
     "cuda_aware_report",
     "exchange",
+    "exchange_ghosts",
     "get_mpi",
     "get_mpi_cuda_aware",
     "is_serial",
     "launched_under_mpi",
     "local_rank",
+    "migrate",
     "mpi_buffer",
     "mpi_is_cuda_aware",
     "require_cuda_aware_mpi",
