@@ -136,7 +136,7 @@ def test_particles(comm, cuda_aware) -> None:
     assert on_host(ids) == [0, 2, 3]
     np.testing.assert_array_equal(positions.get(), np.arange(12.0).reshape(4, 3)[[0, 2, 3]])
     assert counts.tolist() == [3]
-    with pytest.raises(TypeError, match="in device memory and .* on the host"):
+    with pytest.raises(TypeError, match=r"in device memory and .* on the host"):
         xp.mpi.migrate(comm, [np.zeros(4)], destination)
     with pytest.raises(RuntimeError, match=r"'arrays\[0\]' is a device array, and it is not known whether"):
         xp.mpi.migrate(comm, [ids], destination[:3])

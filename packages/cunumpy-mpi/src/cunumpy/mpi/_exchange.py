@@ -101,16 +101,19 @@ def exchange(
     check_one_producer(stream, event, "exchange")
     package = package_of(comm)
     ranks = _size(comm)
+    receives, sends = list(receives), list(sends)
+    if package is not None and ranks is not None and _are_plain(receives, sends, ranks):
+        plain = [package.Status() for _ in receives] if return_status else [None] * len(receives)
+        _communicate(comm, package, receives, sends, plain)
+        return plain if return_status else None
     incoming = [_checked(entry, f"receives[{i}]", "source", ranks, package) for i, entry in enumerate(receives)]
     outgoing = [_checked(entry, f"sends[{i}]", "dest", ranks, package) for i, entry in enumerate(sends)]
     if return_status and package is None:
         raise ArgumentError(
             f"exchange: argument 'return_status' needs a communicator of mpi4py, got {_gate.describe(comm)}."
         )
-    if cuda_aware is None:
-        cuda_aware = get_mpi_cuda_aware(comm)
-    targets = [_buffer(entry, cuda_aware, recv=True) for entry in incoming]
-    sources = [_buffer(entry, cuda_aware, recv=False) for entry in outgoing]
+    targets = [_buffer(entry, cuda_aware, comm, recv=True) for entry in incoming]
+    sources = [_buffer(entry, cuda_aware, comm, recv=False) for entry in outgoing]
     buffers = [*targets, *sources]
     _check_overlap([(entry[3], entry[0]) for entry in incoming], [(entry[3], entry[0]) for entry in outgoing])
     owned = [buffer.array for buffer in buffers if buffer.on_device]
@@ -124,24 +127,13 @@ def exchange(
         for buffer in buffers:
             buffer.fill()
         statuses = [None if package is None else package.Status() for _ in targets]
-        requests: list[Any] = []
-        try:
-            for buffer, entry in zip(targets, incoming, strict=True):
-                requests.append(comm.Irecv(buffer.content, source=entry[1], tag=entry[2]))
-            for buffer, entry in zip(sources, outgoing, strict=True):
-                requests.append(comm.Isend(buffer.content, dest=entry[1], tag=entry[2]))
-            for number, request in enumerate(requests):
-                status = statuses[number] if number < len(statuses) else None
-                request.Wait() if status is None else request.Wait(status)
-        except BaseException:
-            if isinstance(comm, SerialComm):  # nobody else has seen anything: take back what was posted
-                comm._withdraw(requests)
-                raise
-            # Whoever only sees the run end must be able to read why; Abort does not return with every communicator.
-            traceback.print_exc()
-            sys.stderr.flush()
-            comm.Abort(1)
-            raise
+        _communicate(
+            comm,
+            package,
+            [(buffer.content, entry[1], entry[2]) for buffer, entry in zip(targets, incoming, strict=True)],
+            [(buffer.content, entry[1], entry[2]) for buffer, entry in zip(sources, outgoing, strict=True)],
+            statuses,
+        )
         for buffer, status in zip(reversed(targets), reversed(statuses), strict=True):
             count = None if status is None or package is None else status.Get_count(package.BYTE)
             buffer.copy_back(None if count is None or count < 0 else count)
@@ -150,6 +142,55 @@ def exchange(
         for buffer in buffers:
             buffer.release()
     return statuses if return_status else None
+
+
+def _communicate(comm: Any, package: Any, receives: list[Any], sends: list[Any], statuses: list[Any]) -> None:
+    """Post all messages and wait for them."""
+    requests: list[Any] = []
+    try:
+        if len(receives) == len(sends) == 1 and getattr(package, "__name__", "") == "mpi4py.MPI":  # half the calls
+            (target, source, recvtag), (array, dest, sendtag) = receives[0], sends[0]
+            comm.Sendrecv(array, dest, sendtag, target, source, recvtag, statuses[0])
+            return
+        for target, source, tag in receives:
+            requests.append(comm.Irecv(target, source=source, tag=tag))
+        for array, dest, tag in sends:
+            requests.append(comm.Isend(array, dest=dest, tag=tag))
+        for number, request in enumerate(requests):
+            status = statuses[number] if number < len(statuses) else None
+            request.Wait() if status is None else request.Wait(status)
+    except BaseException:
+        if isinstance(comm, SerialComm):  # nobody else has seen anything: take back what was posted
+            comm._withdraw(requests)
+            raise
+        # Whoever only sees the run end must be able to read why; Abort does not return with every communicator.
+        traceback.print_exc()
+        sys.stderr.flush()
+        comm.Abort(1)
+        raise
+
+
+def _are_plain(receives: list[Any], sends: list[Any], ranks: int) -> bool:
+    """Tell whether all is in order, and nothing has to be copied: contiguous host arrays that share no memory."""
+    try:
+        for entries in (receives, sends):
+            for array, rank, tag in entries:
+                if type(array) is not np.ndarray or type(rank) is not int or type(tag) is not int:
+                    return False
+                flags = array.flags
+                if not flags.c_contiguous or array.dtype.hasobject or not 0 <= rank < ranks or tag < 0:
+                    return False
+                if entries is receives and not flags.writeable:
+                    return False
+    except (TypeError, ValueError):
+        return False
+    if len(receives) + len(sends) > 8:
+        return False
+    for k, (array, _, _) in enumerate(receives):
+        for other, _, _ in (*receives[k + 1 :], *sends):
+            if np.may_share_memory(array, other):
+                return False
+    return True
 
 
 def _size(comm: Any) -> int | None:
@@ -191,8 +232,10 @@ def _number(value: Any, argument: str, what: str) -> int:
         ) from None
 
 
-def _buffer(entry: tuple[Any, int, int, str], cuda_aware: bool | None, *, recv: bool) -> Buffer:
+def _buffer(entry: tuple[Any, int, int, str], cuda_aware: bool | None, comm: Any, *, recv: bool) -> Buffer:
     array, _, _, argument = entry
+    if cuda_aware is None and not isinstance(array, np.ndarray):
+        cuda_aware = get_mpi_cuda_aware(comm)
     buffer = Buffer(
         array,
         send=not recv,
