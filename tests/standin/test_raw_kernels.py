@@ -46,6 +46,19 @@ def test_a_kernel_runs():
     assert list(host_buffer(x)[99:102]) == [2.5, 1.0, 2.5]
 
 
+@pytest.mark.parametrize("given", ["array", "pointer"])
+def test_checked_launches_find_what_is_out_of_bounds(monkeypatch, given):
+    monkeypatch.setenv("CUNUMPY_CPU_CHECK", "1")
+    kernel = cupy.RawKernel(SOURCE, "fill")
+    memory = cupy.ones(8)
+    x = memory[:4] if given == "array" else memory.data
+    kernel((1,), (32,), (x, 2.5, np.int32(4)))
+    assert host_buffer(memory).tolist() == [2.5] * 4 + [1.0] * 4
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match=r"out of bounds: write of 8 bytes at .*fill\.cu:\d+"):
+        kernel((1,), (32,), (x, 3.5, np.int32(30)))
+    assert host_buffer(memory)[:4].tolist() == [3.5] * 4
+
+
 def test_the_blocks_of_a_cooperative_launch_wait_for_each_other():
     source = """
     #include <cooperative_groups.h>

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _gate
+from cunumpy.cuda import get_cuda_debug
 from cunumpy.cuda._declarations import read_declarations
 from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._types import as_defines
@@ -202,7 +203,18 @@ class RawKernel:
             pack_argument(_pointed_to(value, kind, index, self._owner), size, kind, index, self._owner)
             for index, (value, size, kind) in enumerate(zip(args, run.sizes, run.kinds, strict=True))
         ]
-        run(tuple(grid), tuple(block), packed, shared_mem, cooperative=self.enable_cooperative_groups)
+        run(
+            tuple(grid),
+            tuple(block),
+            packed,
+            shared_mem,
+            cooperative=self.enable_cooperative_groups,
+            arguments=[
+                (index, value)
+                for index, (value, kind) in enumerate(zip(args, run.kinds, strict=True))
+                if isinstance(value, np.ndarray) and kind in (POINTER_KIND, CONST_POINTER_KIND)
+            ],
+        )
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile it for the CPU, unless that was done.
@@ -248,7 +260,7 @@ class RawKernel:
     def _compiled(self) -> RawFunction:
         from cunumpy.kernels._cpu_device.launch import RawFunction
 
-        return RawFunction(self.code, self.name, self.options)
+        return RawFunction(self.code, self.name, self.options, check=get_cuda_debug())
 
     def _device_kernel(self) -> Any:
         if self._cupy is None:
@@ -450,8 +462,8 @@ class RawModule:
             raise ArgumentError(self._no_source())
         names = self._names()
         if name not in names:
-            return RawFunction(self.code, name, self.options)
-        return RawFunction(self.code, name, self.options, names, self._opened)
+            return RawFunction(self.code, name, self.options, check=get_cuda_debug())
+        return RawFunction(self.code, name, self.options, names, self._opened, check=get_cuda_debug())
 
     def _on_device(self) -> Any:
         if self._cupy is None:

@@ -77,7 +77,14 @@ class Function:
             for index, (value, size, kind) in enumerate(zip(args, sizes, self._run.kinds, strict=True))
         ]
         try:
-            self._run(grid, block, packed, shared_mem, cooperative=enable_cooperative_groups)
+            self._run(
+                grid,
+                block,
+                packed,
+                shared_mem,
+                cooperative=enable_cooperative_groups,
+                arguments=_memory_of(args) if self._run.check else (),
+            )
         except KernelError as error:
             raise CUDARuntimeError(719, f"cudaErrorLaunchFailure: unspecified launch failure: {error}") from error
         except ArgumentError as error:
@@ -90,6 +97,22 @@ class Function:
         elif isinstance(value, (MemoryPointer, TextureObject)):
             value = value.ptr
         return pack_argument(value, size, kind, index, f"kernel {self.name!r}")
+
+
+def _memory_of(args: Any) -> list[tuple[int, np.ndarray[Any, Any]]]:
+    """Return the arrays among arguments, and what pointers point into, with their numbers."""
+    from cunumpy.kernels._cpu_device.launch import RawFunction
+
+    found = []
+    for number, value in enumerate(args):
+        if isinstance(value, ndarray):
+            found.append((number, value._buffer))
+        elif isinstance(value, MemoryPointer) and value.mem.size:
+            if isinstance(getattr(value.mem, "_owner", None), RawFunction):
+                continue  # a global variable, which stays where it is
+            whole = value.mem._as_array(0, (value.mem._there(),), np.dtype(np.uint8), None, "C")
+            found.append((number, whole))
+    return found
 
 
 def _invalid(what: str) -> CUDADriverError:

@@ -382,8 +382,8 @@ class Arguments:
         result = list(packed)
         for number in numbers:
             value = packed[number]
-            if type(value) is int:
-                result[number] = self.moved(value)
+            if isinstance(value, (int, np.integer)):
+                result[number] = self.moved(int(value))
                 continue
             record = np.array(value)  # a view or a struct: its addresses are among its words
             words = record.reshape(-1).view(np.uint8)
@@ -430,6 +430,9 @@ def _owned(low: int, size: int, arguments: list[Argument]) -> np.ndarray[Any, An
 # --- launches ---------------------------------------------------------------------------------------------------------
 
 
+_locks: dict[int, Any] = {}
+
+
 class Checks:
     """What a checked library has beside its kernels: it tells ``check.cpp`` of memory, and says what that has found.
 
@@ -446,7 +449,8 @@ class Checks:
 
     def __init__(self, library: ctypes.CDLL, path: Path, memory: list[list[Any]], filename: str) -> None:
         self._library, self._path, self._memory, self._filename = library, path, memory, filename
-        self.lock = new_lock()
+        # What looks at accesses is one for each library, which may be loaded for several kernels.
+        self.lock = _locks.setdefault(library._handle, new_lock())
         library.cunumpy_check_begin.restype = ctypes.c_void_p
         library.cunumpy_check_end.restype = ctypes.c_uint
         self._names: list[tuple[int, Any]] = []

@@ -19,9 +19,12 @@ from cunumpy.kernels._cpu_device.analysis import GRID_STRIDE, MERGED_LOOPS
 from cunumpy.kernels._cpu_device.build import Library, Program, build_cache, program_of
 from cunumpy.kernels._cpu_device.checking import FAULT, Argument, Arguments, Checks, array_arguments
 from cunumpy.kernels._cpu_device.limits import check_registers, refuse_shared
+from cunumpy.kernels._raw_kernel import CONST_POINTER_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import numpy as np
 
     from cunumpy.kernels._cuda_kernel import CudaKernel
 
@@ -185,7 +188,7 @@ def _run_checked(
     cooperative = cooperative and math.prod(grid) > 1
     copies = Arguments([argument for _, argument in arguments])
     packed = copies.repacked(packed, {number for number, _ in arguments})
-    with checks.lock:  # what looks at accesses is one for each library
+    with checks.lock:
         checks.begin(copies, math.prod(grid), shared_mem, cooperative=cooperative)
         try:
             trap: str | None = library.function.launch(packed, grid, block, shared_mem, cooperative, 0, True)
@@ -244,9 +247,13 @@ class RawFunction:
         All kernels of its module, by default it alone.
     opened : dict, optional
         What is loaded for them, which they share; see `Library`.
+    check : bool, default: False
+        Check all launches, unless ``CUNUMPY_CPU_CHECK`` says otherwise.
 
     Attributes
     ----------
+    check : bool
+        Whether launches are checked. It stays so, since global variables are those of the code that was compiled.
     sizes : tuple of int
         The bytes of each parameter.
     kinds : tuple of int
@@ -264,17 +271,22 @@ class RawFunction:
         options: tuple[str, ...] = (),
         kernels: tuple[str, ...] = (),
         opened: dict[bool, Any] | None = None,
+        *,
+        check: bool = False,
     ) -> None:
         self._owner = f"kernel {expression!r}"
+        self.check = checks_launches(check)
         folders = [Path(option[2:].strip()) for option in options if option.startswith("-I") and option[2:]]
         headers = HeaderHash(source, folders, None).digest()
         kernels = kernels or (expression,)
         name = kernels[0].partition("<")[0]
         self._program = Program(source, f"{name}.cu", expression, options, None, headers, self._owner, kernels)
+        self._program = self._program._replace(check=self.check)
         self._opened: dict[bool, Any] = {} if opened is None else opened
         self._libraries: dict[bool, Library] = {}
         library = self._library(False)
-        self.sizes, self.kinds, self.call = library.sizes, library.kinds, library.function.call_raw
+        self.sizes, self.kinds = library.sizes, library.kinds
+        self.call = _call_nothing if self.check else library.function.call_raw
         self.dynamic_limit = library.dynamic_limit
 
     def _library(self, wide: bool) -> Library:
@@ -304,6 +316,7 @@ class RawFunction:
         shared_mem: int = 0,
         *,
         cooperative: bool = False,
+        arguments: Sequence[tuple[int, np.ndarray[Any, Any]]] = (),
     ) -> None:
         """Run the kernel, and return when it has ended.
 
@@ -316,6 +329,8 @@ class RawFunction:
             Bytes of dynamic shared memory.
         cooperative : bool, default: False
             Run all blocks at the same time.
+        arguments : list of (int, ndarray), optional
+            For checked launches: arrays whose addresses are in `packed`, with the numbers of their parameters.
 
         Raises
         ------
@@ -331,7 +346,18 @@ class RawFunction:
                 f"{', '.join(map(str, sizes)) or 'no'} bytes."
             )
         if 0 not in grid:
-            launch(self._library, grid, block, packed, shared_mem, self._owner, cooperative=cooperative)
+            named = [
+                (number, Argument(f"argument {number}", array, self.kinds[number] == CONST_POINTER_KIND))
+                for number, array in arguments
+            ]
+            launch(
+                self._library, grid, block, packed, shared_mem, self._owner, cooperative=cooperative, arguments=named
+            )
+
+
+def _call_nothing(*args: Any) -> Any:
+    """Say, in the place of `Function.call_raw`, that this is no usual launch."""
+    return NotImplemented
 
 
 def cpu_kernel(kernel: CudaKernel) -> CpuKernel:

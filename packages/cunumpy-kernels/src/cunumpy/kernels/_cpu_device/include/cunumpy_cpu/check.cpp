@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <deque>
 #include <type_traits>
 
@@ -271,18 +272,31 @@ void wait_politely() {
     if (!take_turn()) cunumpy_cpu_check_fail("");  // another block's fault is told
 }
 
+// Kernels that change 1 or 2 bytes atomically do so with the word around them, which on a GPU is there, since memory is
+// given out in larger pieces. Leaves of an aligned word what belongs to the array.
+void narrow_word(const char*& at, size_t& size) {
+    const char *from = at, *end = at + size;
+    while (from < end && find_region(from) == nullptr) ++from;
+    if (from == end) return;
+    const Region& region = *find_region(from);
+    if (region.memory != ARGUMENT) return;
+    at = from;
+    size = std::min((size_t)(end - from), (size_t)(region.begin + region.bytes - from));
+}
+
 // Of any access.
 template <races::Kind kind>
 __attribute__((noinline)) void check_any(const void* address, size_t size, const void* place, Range& range) {
     if (!active) return;
     if (kind != READ && kind != WRITE && __builtin_expect(cooperative, 0)) wait_politely();
     const char* at = (const char*)address;
+    if (kind != READ && kind != WRITE && (size == 4 || size == 8) && ((size_t)at & (size - 1)) == 0) narrow_word(at, size);
     Region* region = range.region;
     if (region == nullptr && (size_t)(at - range.begin) < range.bytes) return;
     if (region == nullptr || (size_t)(at - region->begin) >= region->bytes) region = find_range<kind>(range, at, size, place);
     if (region == nullptr) return;
     const size_t offset = (size_t)(at - region->begin);
-    if (size <= 8 && (size & (size - 1)) == 0 && ((size_t)at & (size - 1)) != 0)
+    if (size <= 8 && (size & (size - 1)) == 0 && ((size_t)at & (size - 1)) != 0 && at == (const char*)address)
         fatal(MISALIGNED, at, size, region, kind, place);
     if (__builtin_expect(size > region->bytes - offset, 0)) fatal(OUT_OF_BOUNDS, at, size, region, kind, place);
     if (changes(kind) && __builtin_expect(region->read_only, 0)) fatal(READ_ONLY, at, size, region, kind, place);
