@@ -416,7 +416,6 @@ std::atomic<int> control_c{0};
 bool wraps_control_c = false;
 
 void on_control_c(int number, siginfo_t* info, void* context) {
-    control_c = 1;
     const struct sigaction& before = former[number];
     if (before.sa_flags & SA_SIGINFO)
         before.sa_sigaction(number, info, context);
@@ -424,6 +423,7 @@ void on_control_c(int number, siginfo_t* info, void* context) {
         before.sa_handler(number);
     else if (before.sa_handler == SIG_DFL)
         chain(number, info, context);
+    control_c = 1;  // last: the signal may be another thread's, and the launch that ends asks Python at once
 }
 
 // Notices Ctrl-C while a launch of the main thread goes on, and only then.
