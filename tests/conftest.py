@@ -15,7 +15,7 @@ else:
     settings.register_profile("cunumpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("cunumpy")
 
-LONGEST = ("test_standin_suite.py", "test_numpy_path_suite.py", "test_benchmarks.py")
+LONGEST = ("test_standin_suite.py",)
 """Files that take a minute or more: started first, so that no process works on one of them alone at the end."""
 
 

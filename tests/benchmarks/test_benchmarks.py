@@ -268,6 +268,7 @@ def test_settings_of_the_user_do_not_reach_the_rows(monkeypatch):
     assert len(_process.run_row(known, ONCE)) == 1
 
 
+@pytest.mark.long
 def test_every_row_runs_and_is_printed(tmp_path):
     path = tmp_path / "figures.json"
     done = subprocess.run(

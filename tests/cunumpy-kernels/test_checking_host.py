@@ -225,6 +225,7 @@ def test_crashes_of_other_code_still_end_the_process_with_their_traceback(handle
 
 def test_control_c_ends_a_launch_and_arrays_keep_what_was_written() -> None:
     done = run_program("""
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background processes ignore it
 launch(0)  # compiled before the clock runs
 threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
@@ -240,6 +241,20 @@ launch(4)
     lines = done.stdout.splitlines()
     assert lines[:3] == ["fine 1280.0", "interrupted 71.0", "fine 1280.0"]
     assert "was interrupted by Ctrl-C (SIGINT)" in lines[3]
+
+
+def test_control_c_that_the_process_ignores_ends_nothing() -> None:
+    done = run_program("""
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.environ["CUNUMPY_CPU_TIME_LIMIT"] = "1"
+launch(0)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+launch(4)
+""")
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first == "fine 1280.0"
+    assert "did not end within 1 s" in second
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -419,9 +419,9 @@ void on_control_c(int number, siginfo_t* info, void* context) {
     const struct sigaction& before = former[number];
     if (before.sa_flags & SA_SIGINFO)
         before.sa_sigaction(number, info, context);
-    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+    else if (before.sa_handler != SIG_DFL)
         before.sa_handler(number);
-    else if (before.sa_handler == SIG_DFL)
+    else
         chain(number, info, context);
     control_c = 1;  // last: the signal may be another thread's, and the launch that ends asks Python at once
 }
@@ -429,14 +429,15 @@ void on_control_c(int number, siginfo_t* info, void* context) {
 // Notices Ctrl-C while a launch of the main thread goes on, and only then.
 void wrap_control_c(bool on) {
     if (on == wraps_control_c) return;
+    struct sigaction now;
+    sigaction(SIGINT, nullptr, &now);
+    if (on && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_IGN) return;  // as shells start what runs behind
     wraps_control_c = on;
     if (on) {
         control_c = 0;
         install(SIGINT, on_control_c);
         return;
     }
-    struct sigaction now;
-    sigaction(SIGINT, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_control_c) sigaction(SIGINT, &former[SIGINT], nullptr);
 }
 
