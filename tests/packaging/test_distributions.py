@@ -155,6 +155,7 @@ def test_sdist_contents(name: str, built: Path) -> None:
     assert [file for file in files if re.search(r"(^|/)(tests?|dist|__pycache__)/|\.pyc$", file)] == []
 
 
+@pytest.mark.long
 def test_wheels_from_source_distributions_equal_those_from_the_tree(built: Path, tmp_path: Path) -> None:
     # Without --wheel, uv builds the source distribution first and the wheel from it.
     uv("build", "--all-packages", "--wheel", "--quiet", "--out-dir", tmp_path, cwd=ROOT)

@@ -92,6 +92,7 @@ def test_distribution_alone_loads_only_what_its_row_allows(name: str, unpacked: 
     assert others.isdisjoint(outcome["loaded"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MEMBERS)
 def test_every_module_can_be_imported_first(name: str, unpacked: dict[str, Path]) -> None:
     """No module works only because another was imported before it; private ones too."""
