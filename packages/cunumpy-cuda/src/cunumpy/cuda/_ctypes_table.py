@@ -153,7 +153,7 @@ def scalar_type(ctype: str) -> ScalarType | None:
     return NAMED_TYPES.get(plain) or COMPLEX.get(plain) or builtin_type(plain.split())
 
 
-_CTYPE_OF = {
+CTYPE_OF = {
     np.dtype(dtype): ctype
     for dtype, ctype in {
         "?": "bool",
@@ -172,6 +172,7 @@ _CTYPE_OF = {
         "c16": "complex<double>",
     }.items()
 }
+"""The dtypes that kernels have, and their types in CUDA C++."""
 
 
 def ctype_of(dtype: Any) -> str:
@@ -202,7 +203,7 @@ def ctype_of(dtype: Any) -> str:
     ('float', 'bool')
     """
     converted = _gate.as_dtype(dtype, function="ctype_of")
-    ctype = _CTYPE_OF.get(converted)
+    ctype = CTYPE_OF.get(converted)
     if ctype is None:
         if not converted.isnative:
             remedy = "convert the data with .astype(dtype.newbyteorder('='))"

@@ -7,26 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-C_TYPES = {
-    np.dtype(code): name
-    for code, name in {
-        "?": "bool",
-        "i1": "signed char",
-        "u1": "unsigned char",
-        "i2": "short",
-        "u2": "unsigned short",
-        "i4": "int",
-        "u4": "unsigned int",
-        "i8": "long long",
-        "u8": "unsigned long long",
-        "f2": "__half",
-        "f4": "float",
-        "f8": "double",
-        "c8": "complex<float>",
-        "c16": "complex<double>",
-    }.items()
-}
-"""The dtypes that kernels have, and their types in CUDA C++."""
+from cunumpy.cuda._ctypes_table import CTYPE_OF as C_TYPES
 
 _ORDER = {dtype: place for place, dtype in enumerate(C_TYPES)}
 """From the narrowest to the widest: with ``mode="cuda"`` an operation has the wider type of its operands."""
