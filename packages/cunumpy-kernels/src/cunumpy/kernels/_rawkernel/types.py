@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cunumpy.cuda._ctypes_table import CTYPE_OF as C_TYPES
+from cunumpy.cuda._ctypes_table import CTYPE_OF
 
-_ORDER = {dtype: place for place, dtype in enumerate(C_TYPES)}
+_ORDER = {dtype: place for place, dtype in enumerate(CTYPE_OF)}
 """From the narrowest to the widest: with ``mode="cuda"`` an operation has the wider type of its operands."""
 
 BOOL, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64 = map(
@@ -30,7 +30,7 @@ def native(dtype: Any) -> np.dtype[Any] | None:
     if not found.isnative or found.kind not in "biufc":
         return None
     plain = np.dtype(f"{found.kind}{found.itemsize}") if found.kind != "b" else BOOL
-    return plain if plain in C_TYPES else None
+    return plain if plain in CTYPE_OF else None
 
 
 def dtype_of_number(value: Any, mode: str) -> np.dtype[Any] | None:
@@ -68,7 +68,7 @@ class Scalar(Type):
     @property
     def ctype(self) -> str:
         """In CUDA C++."""
-        return C_TYPES[self.dtype]
+        return CTYPE_OF[self.dtype]
 
     @property
     def kind(self) -> str:
@@ -91,7 +91,7 @@ class Array(Type):
 
     def ctype(self, const: bool) -> str:
         """In CUDA C++: a view, or a pointer for an array of no dimensions."""
-        element = f"{'const ' if const else ''}{C_TYPES[self.dtype]}"
+        element = f"{'const ' if const else ''}{CTYPE_OF[self.dtype]}"
         if self.ndim == 0:
             return f"{element}*"
         return f"{'C' if self.contiguous else ''}Array{self.ndim}D<{element}>"
@@ -151,7 +151,7 @@ class CubClass(Type):
         sizes = list(map(str, self.threads))
         if len(sizes) > 1:  # between the sizes along x and y stands the algorithm
             sizes.insert(1, "cub::BLOCK_REDUCE_WARP_REDUCTIONS")
-        return f"cub::{self.kind}<{', '.join([C_TYPES[self.dtype], *sizes])}>"
+        return f"cub::{self.kind}<{', '.join([CTYPE_OF[self.dtype], *sizes])}>"
 
 
 @dataclass(frozen=True)

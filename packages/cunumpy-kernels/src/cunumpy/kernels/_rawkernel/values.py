@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cunumpy.kernels._rawkernel.types import C_TYPES, FLOAT16, FLOAT32, FLOAT64, INT64, Array, Scalar, Shared, Type
+from cunumpy.cuda._ctypes_table import CTYPE_OF
+from cunumpy.kernels._rawkernel.types import FLOAT16, FLOAT32, FLOAT64, INT64, Array, Scalar, Shared, Type
 
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, RELATION, EQUALITY, BIT_AND, BIT_XOR, BIT_OR, AND, OR, CONDITIONAL = range(13)
 """How tightly operators of C++ bind, from the tightest on."""
@@ -149,13 +150,13 @@ def literal(value: Any, dtype: np.dtype[Any]) -> Value:
         else:
             code, level = f"{number}{suffix}", UNARY if number < 0 else PRIMARY
         if dtype.itemsize < 4:
-            code, level = f"({C_TYPES[dtype]}){code}", UNARY
+            code, level = f"({CTYPE_OF[dtype]}){code}", UNARY
     elif kind == "f":
         code, level = _real(dtype.type(value), dtype)
     else:
         part = np.dtype(f"f{dtype.itemsize // 2}")
         number_of = dtype.type(value)
-        code = f"{C_TYPES[dtype]}({_real(number_of.real, part)[0]}, {_real(number_of.imag, part)[0]})"
+        code = f"{CTYPE_OF[dtype]}({_real(number_of.real, part)[0]}, {_real(number_of.imag, part)[0]})"
     return Value(code, Scalar(dtype), level)
 
 
@@ -178,7 +179,7 @@ def cast(value: Value, dtype: np.dtype[Any]) -> Value:
     given = value.dtype
     if given == dtype:
         return value
-    ctype = C_TYPES[dtype]
+    ctype = CTYPE_OF[dtype]
     if dtype.kind == "c":
         part = np.dtype(f"f{dtype.itemsize // 2}")
         inner = value.code if given.kind == "c" else cast(value, part).code
