@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _api, functions
+from . import _api, functions, fusion
 from .kernels import ElementwiseKernel, ReductionKernel
 from .ndarray import flatiter, ndarray, wrap
 from .raw import RawKernel, RawModule
@@ -24,6 +24,7 @@ UFUNCS["conj"], UFUNCS["mod"] = UFUNCS["conjugate"], UFUNCS["remainder"]
 
 FUNCTIONS: dict[str, Any] = functions.build(_api.CUPY["functions"], np, "cupy", functions.SPECIAL)
 FUNCTIONS["matmul"] = functions.matmul
+FUNCTIONS.update({name: fusion.fusable(name, FUNCTIONS[name]) for name in fusion.FUSABLE})
 
 
 def _array_methods() -> None:

@@ -7,7 +7,7 @@ written out at the end of this module, under CuPy's names.
 
 from __future__ import annotations
 
-import functools
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +16,7 @@ import array_api_compat.numpy as standard  # what NumPy has since 2.1
 import numpy as np
 
 from .devices import current_device
+from .fusion import fuse, is_proxy
 from .ndarray import (
     announced_copy,
     announced_read,
@@ -106,29 +107,6 @@ LEFT_OUT = _words(
 
 class _Left:
     """Marks an argument that the caller left out."""
-
-
-class Fusion:
-    """What `cupy.fuse` makes: here the function as it is, with the arguments that CuPy takes."""
-
-    def __init__(self, function: Callable[..., Any], kernel_name: str | None = None) -> None:
-        self.func, self.name = function, kernel_name or function.__name__
-
-    def __call__(self, *args: Any) -> Any:
-        if any(isinstance(argument, ndarray) for argument in args):
-            for argument in args:
-                if is_host_array(argument):
-                    raise unsupported(argument)
-                if not isinstance(argument, (ndarray, np.generic, int, float, complex, bool, type(None))):
-                    raise TypeError(f"Invalid argument type for '{self.name}': ({type(argument)})")
-        return self.func(*args)
-
-
-def fuse(*args: Any, **kwargs: Any) -> Any:
-    """Return the function, or a decorator; nothing is fused."""
-    if len(args) == 1 and not kwargs and callable(args[0]):
-        return functools.update_wrapper(Fusion(args[0]), args[0])
-    return lambda function: functools.update_wrapper(Fusion(function, *args, **kwargs), function)
 
 
 def data_argument(function: str, parameter: str, value: Any, *, first: bool) -> Any:
@@ -424,10 +402,16 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, block
 
 
 def get_array_module(*args: Any) -> Any:
-    """Return the stand-in if an argument is a device array, else NumPy."""
-    import sys
+    """Return the stand-in if an argument is on the device, else NumPy."""
+    return sys.modules["cupy"] if any(map(is_on_device, args)) else np
 
-    return sys.modules["cupy"] if any(isinstance(value, ndarray) for value in args) else np
+
+def is_on_device(value: Any) -> bool:
+    """Whether a value is a device array, a sparse matrix of them, or an array in a fused function."""
+    if isinstance(value, ndarray) or is_proxy(value):
+        return True
+    sparse = sys.modules.get(f"{__package__}.sparse")
+    return sparse is not None and sparse.issparse(value)
 
 
 def copy(a: Any, order: str = "K") -> ndarray:
@@ -985,7 +969,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
         """
     apply_along_axis apply_over_axes argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray
     asfarray asfortranarray asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack
-    concatenate copy copyto corrcoef delete dstack from_dlpack fuse get_array_module get_default_memory_pool
+    concatenate copy copyto corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool
     get_default_pinned_memory_pool hstack in1d is_available iscomplexobj isrealobj isscalar lexsort load
     mask_indices meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise poly polyadd polyfit
     polymul polysub polyval quantile require reshape result_type roots save savetxt savez savez_compressed shape
@@ -993,7 +977,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     """
     )
 }
-SPECIAL.update(asanyarray=asarray, concat=concatenate, row_stack=vstack)
+SPECIAL.update(fuse=fuse, asanyarray=asarray, concat=concatenate, row_stack=vstack)
 SPECIAL.update(
     {name: _reader(name) for name in _words("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt")}
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import fusion
 from .ndarray import check_dtype, ndarray, operand, unwrap, wrap
 
 # Which methods besides the call CuPy has, and for which functions.
@@ -69,6 +70,9 @@ class ufunc:
     def __call__(
         self, *args: Any, out: Any = None, dtype: Any = None, casting: str = "same_kind", **kwargs: Any
     ) -> Any:
+        if fusion.is_fusing() and fusion.is_proxy(*args, out):
+            options = {"out": out, "dtype": dtype, "casting": casting, **kwargs}
+            return fusion.applied(self, args, options)
         if kwargs:
             raise TypeError(f"Wrong arguments {kwargs}")
         if len(args) not in (self.nin, self.nargs):
