@@ -2,10 +2,12 @@
 
 import cupy as cp
 import cupyx.scipy.signal
+import cupyx.scipy.sparse
 import cupyx.scipy.special
 import numpy as np
 import pytest
 import scipy.signal
+import scipy.sparse
 import scipy.special
 
 UNARY = ["sin", "cos", "tan", "exp", "log", "log2", "log10", "sqrt", "square", "abs", "sign", "ceil", "floor"]
@@ -169,6 +171,25 @@ MANIPULATIONS = {
 def test_manipulation(name):
     x = np.arange(24.0).reshape(4, 6)
     same(MANIPULATIONS[name](cp, cp.asarray(x)), MANIPULATIONS[name](np, x))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_sparse_matrices(rng, format):
+    dense, other, v = rng.random((6, 5)), rng.random((5, 4)), rng.random(5)
+    dense[dense < 0.5], other[other < 0.5] = 0, 0
+    ours = getattr(cupyx.scipy.sparse, f"{format}_matrix")
+    a, b = ours(cp.asarray(dense)), ours(cp.asarray(other))
+    assert a.nnz == np.count_nonzero(dense)
+    same(a @ cp.asarray(v), dense @ v)
+    same(a @ cp.asarray(other), dense @ other)
+    same((a @ b).toarray(), dense @ other)
+    for wanted in ("csr", "csc", "coo"):
+        converted = a.asformat(wanted)
+        assert (converted.format, converted.nnz) == (wanted, a.nnz)
+        same(converted.toarray(), dense)
+    on_host = a.get()
+    assert isinstance(on_host, getattr(scipy.sparse, f"{format}_matrix"))
+    np.testing.assert_array_equal(on_host.toarray(), dense)
 
 
 def test_signals(rng):

@@ -1,7 +1,7 @@
 """``cupyx`` and ``cupyx.scipy``: SciPy's functions under the names that CuPy has, with device arrays in and out.
 
 A submodule imports SciPy when it is first used. Objects (splines, filters) are served as proxies that convert the
-arguments and results of their methods. ``cupyx.scipy.sparse`` is not served yet.
+arguments and results of their methods. The matrices of ``cupyx.scipy.sparse`` are written out in `sparse`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import _api
-from .functions import _words, wrapped
+from .functions import _words, is_on_device, wrapped
 from .ndarray import is_host_array, ndarray, unsupported, unwrap
 
 # Where CuPy takes data as device arrays only, found by calling a real one with lists: modules, and single functions.
@@ -140,13 +140,46 @@ class _ScipyModule(types.ModuleType):
         return sorted({*vars(self), *_api.SCIPY[self.__name__.removeprefix("cupyx.scipy.")]})
 
 
+class _SparseModule(types.ModuleType):
+    """``cupyx.scipy.sparse`` or a module in it, filled when a name is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        names = self._fill()
+        if name == "__all__":
+            return sorted(names)
+        if name not in names:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        return names[name]
+
+    def _fill(self) -> dict[str, Any]:
+        from . import sparse, sparse_linalg
+
+        made: dict[str, Callable[[], dict[str, Any]]] = {
+            "sparse": sparse.contents,
+            "sparse.linalg": sparse_linalg.contents,
+            "sparse.csgraph": sparse_linalg.graph_contents,
+        }
+        names = made[self.__name__.removeprefix("cupyx.scipy.")]()
+        vars(self).update(names)
+        return names
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *self._fill()})
+
+
+_SPARSE = ("sparse", "sparse.csgraph", "sparse.linalg")
+
+
 def submodules() -> dict[str, types.ModuleType]:
     """Return the modules of ``cupyx.scipy`` by their names below it."""
     modules: dict[str, types.ModuleType] = {}
-    for path in _api.SCIPY:
+    for path in (*_api.SCIPY, *_SPARSE):
         name = f"cupyx.scipy.{path}"
-        module = _ScipyModule(name, "Stand-in for CuPy's module of this name, served by SciPy.")
-        is_package = any(other.startswith(path + ".") for other in _api.SCIPY)
+        kind = _SparseModule if path in _SPARSE else _ScipyModule
+        module = kind(name, "Stand-in for CuPy's module of this name, served by SciPy.")
+        is_package = path == "sparse" or any(other.startswith(path + ".") for other in _api.SCIPY)
         spec = importlib.machinery.ModuleSpec(name, None, origin="cunumpy.kernel_testing", is_package=is_package)
         vars(module).update(__spec__=spec, __package__=spec.parent)
         if is_package:
@@ -157,7 +190,7 @@ def submodules() -> dict[str, types.ModuleType]:
 
 def get_array_module(*args: Any) -> Any:
     """Return ``cupyx.scipy`` if an argument is a device array, else SciPy."""
-    name = "cupyx.scipy" if any(isinstance(value, ndarray) for value in args) else "scipy"
+    name = "cupyx.scipy" if any(map(is_on_device, args)) else "scipy"
     return importlib.import_module(name)
 
 
