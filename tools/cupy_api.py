@@ -178,6 +178,10 @@ def api() -> dict[str, Any]:
     result["NDARRAY"] = class_api(cupy.ndarray)
     result["GENERATOR"] = class_api(cupy.random.Generator)
     result["RANDOM_STATE"] = class_api(cupy.random.RandomState)
+    runtime = vars(importlib.import_module("cupy.cuda.runtime"))
+    result["RUNTIME"] = {
+        name: value for name, value in sorted(runtime.items()) if name[0] != "_" and type(value) is int
+    }
     result["SCIPY"] = {name: imported_names(f"cupyx.scipy.{name}") for name in SCIPY_MODULES}
     return result
 

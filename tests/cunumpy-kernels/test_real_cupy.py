@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import pathlib
+import runpy
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from cunumpy.kernel_testing import run_in_fake_cupy_subprocess
 from cunumpy.kernel_testing._fake_cupy import _api
 from cunumpy.kernel_testing._fake_cupy.ufunc import METHODS
 
+NAMES = pathlib.Path(__file__).with_name("cupy_names.py")
 TOOL = pathlib.Path(__file__).parents[2] / "tools" / "cupy_api.py"
 
 # What CuPy does without a device: views, refusals, questions. `a` has shape (4, 5), `f` is a transpose of it.
@@ -95,6 +97,46 @@ def test_ufunc_methods_are_cupys() -> None:
                 pass
             there.add(name)
         assert there == set(METHODS[method]), method
+
+
+@pytest.fixture(scope="module")
+def names() -> Any:
+    return runpy.run_path(str(NAMES))
+
+
+@pytest.fixture(scope="module")
+def public_names(names: Any) -> tuple[dict[str, dict[str, list[str]]], ...]:
+    namespace: dict[str, Any] = {}
+    exec(names["WALK"], namespace)
+    code = (
+        "from cunumpy.kernel_testing import install_fake_cupy\ninstall_fake_cupy()\n"
+        + names["WALK"]
+        + "\nimport json\nprint(json.dumps(public_names()))"
+    )
+    return namespace["public_names"](), json.loads(run_in_fake_cupy_subprocess(code).stdout)
+
+
+def test_what_is_missing_is_listed(names: Any, public_names: Any) -> None:
+    theirs, ours = public_names
+    missing = {f"{path}.{name}" for path in theirs for name in theirs[path] if name not in ours[path]}
+    listed = [
+        f"{path}.{name}" for by in names["LEFT_OUT"].values() for path, text in by.items() for name in text.split()
+    ]
+    assert sorted(missing) == sorted(listed)
+
+
+def test_nothing_is_there_that_cupy_lacks(names: Any, public_names: Any) -> None:
+    theirs, ours = public_names
+    more = {f"{path}.{name}" for path in ours for name in ours[path] if name not in theirs[path]}
+    assert more - names["SHOWN_OTHERWISE"] == set()
+    attributes = {
+        f"{name}.{one}"
+        for path in ours
+        for name, of_class in ours[path].items()
+        for one in of_class
+        if theirs[path].get(name) and one not in theirs[path][name]
+    }
+    assert attributes == names["OF_OBJECTS"]
 
 
 @pytest.fixture(scope="module")

@@ -193,10 +193,13 @@ def test_signatures_are_cupys(module: str, table: dict[str, Any]) -> None:
             assert inspect.signature(getattr(namespace, name)) == inspect.signature(expected), name
 
 
+MODULES = {"cuda", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "testing", "typing"}
+
+
 @pytest.mark.parametrize(("module", "table"), [("", _api.CUPY), ("linalg", _api.CUPY_LINALG), ("fft", _api.CUPY_FFT)])
 def test_there_is_no_name_that_cupy_lacks(module: str, table: dict[str, Any]) -> None:
     namespace = getattr(cupy, module) if module else cupy
-    known = {name for names in table.values() for name in names} | {"cuda", "exceptions", "linalg", "fft", "random"}
+    known = {name for names in table.values() for name in names} | MODULES
     assert {name for name in vars(namespace) if not name.startswith("_")} <= known
 
 
@@ -207,7 +210,7 @@ def test_names_of_numpy_that_cupy_lacks_are_absent(name: str) -> None:
         getattr(cupy, name)
 
 
-@pytest.mark.parametrize("name", ["memoize", "broadcast", "poly1d", "vectorize"])
+@pytest.mark.parametrize("name", ["DataSource", "poly1d", "vectorize"])
 def test_names_that_only_cupy_has_say_so(name: str) -> None:
     with pytest.raises(AttributeError, match="CuPy has it, but the stand-in"):
         getattr(cupy, name)
@@ -224,9 +227,8 @@ def test_the_documentation_lists_what_the_stand_in_lacks() -> None:
     names = {name for kind in _api.CUPY.values() for name in kind}
     of_newer_numpy = {name for name in {*_api.CUPY["functions"]} - LEFT_OUT if not hasattr(np, name)}
     assert listed["cupy"] == {name for name in names if not hasattr(cupy, name)} - of_newer_numpy
-    for module in listed["cupy.fft.config"]:
-        with pytest.raises(ImportError):
-            importlib.import_module(module)
+    with pytest.raises(ImportError):
+        importlib.import_module("cupy.fft.config")
     for module, table in (("linalg", _api.CUPY_LINALG), ("fft", _api.CUPY_FFT), ("random", _api.CUPY_RANDOM)):
         absent = {n for kind in table.values() for n in kind if not hasattr(getattr(cupy, module), n)}
         assert absent == ({"config"} if module == "fft" else set())
@@ -237,7 +239,7 @@ def test_the_documentation_lists_what_the_stand_in_lacks() -> None:
         for name in names
         if not hasattr(importlib.import_module(f"cupyx.scipy.{path}"), name)
     }
-    assert absent - imported <= listed["cupyx.scipy.sparse"]  # the SciPy that is installed may have more
+    assert absent - imported <= listed["cupyx.scipy"]  # the SciPy that is installed may have more
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def _add(name: str, contents: Mapping[str, Any], *, package: bool = False) -> ty
 
 def install() -> types.ModuleType:
     """Enter the stand-in's modules in `sys.modules` and return its ``cupy``."""
-    from . import _names, cuda, jit, profiler, random, scipy, texture
+    from . import _names, cuda, extras, jit, profiler, random, scipy, testing, texture
 
     cupy = _add("cupy", _names.top_level(), package=True)
     _add("cupy.linalg", _names.linalg())
@@ -57,7 +57,11 @@ def install() -> types.ModuleType:
         _add(f"cupy.cuda.{name}", contents)
     vars(sys.modules["cupy.cuda.runtime"]).update(texture.CONSTANTS)
     _add("cupy.cuda.texture", texture.contents())
-    _add("cupyx", scipy.cupyx_contents(), package=True)
+    vars(cupy).update(extras.contents())
+    _add("cupy.testing", testing.contents())
+    _add("cupyx", {**scipy.cupyx_contents(), **extras.cupyx_contents()}, package=True)
+    for name, contents in extras.modules().items():
+        _add(name, contents, package=not contents)
     _add("cupyx.jit", jit.contents(), package=True)
     for name, contents in jit.submodules().items():
         _add(f"cupyx.jit.{name}", contents)

@@ -9,7 +9,7 @@ import time
 import warnings
 from typing import Any
 
-from . import memory
+from . import _api, memory, synchronization
 from .devices import (
     COMPUTE_CAPABILITY,
     CUDARuntimeError,
@@ -85,6 +85,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Wait for the event."""
+        synchronization.declare()
 
 
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
@@ -144,6 +145,7 @@ class _BaseStream:
 
     def synchronize(self) -> None:
         """Wait for all work."""
+        synchronization.declare()
 
     def record(self, event: Event | None = None) -> Event:
         """Put an event at the end of the stream."""
@@ -290,6 +292,7 @@ def runtime_contents() -> dict[str, Any]:
     """Return the contents of ``cupy.cuda.runtime``."""
     kinds = ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice", "Default")
     return {
+        **_api.RUNTIME,
         "CUDARuntimeError": CUDARuntimeError,
         "is_hip": False,
         "getDevice": current_device,
@@ -362,12 +365,19 @@ def submodules() -> dict[str, dict[str, Any]]:
         },
         "compiler": {"CompileException": CompileException},
         "nvtx": {
+            "available": True,
             "RangePush": RangePush,
+            "RangePushC": RangePush,
             "RangePop": RangePop,
             "Mark": lambda message, id_color=-1: None,
+            "MarkC": lambda message, color=0: None,
         },
         "profiler": {"start": lambda: None, "stop": lambda: None},
-        "device": {"Device": Device, "get_device_id": current_device},
+        "device": {
+            "Device": Device,
+            "get_device_id": current_device,
+            "get_compute_capability": lambda: COMPUTE_CAPABILITY,
+        },
         "stream": {
             "Stream": Stream,
             "ExternalStream": ExternalStream,
@@ -378,6 +388,10 @@ def submodules() -> dict[str, dict[str, Any]]:
         "memory": {name: getattr(memory, name) for name in (*_MEMORY, "OutOfMemoryError", "PooledMemory")},
         "pinned_memory": {name: getattr(memory, name) for name in _PINNED},
     }
+
+
+def _no_path() -> None:
+    """Return where a toolkit is: there is none."""
 
 
 def contents() -> dict[str, Any]:
@@ -391,6 +405,7 @@ def contents() -> dict[str, Any]:
         "get_elapsed_time": get_elapsed_time,
         "get_device_id": current_device,
         "is_available": lambda: True,
+        **{f"get_{what}_path": _no_path for what in ("cuda", "nvcc", "rocm", "hipcc")},
         **{name: getattr(memory, name) for name in (*_MEMORY, *_PINNED)},
         "using_allocator": memory.using_allocator,
         "get_local_runtime_version": lambda: CUDA_VERSION,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from . import synchronization
+
 COMPUTE_CAPABILITY = "80"
 
 
@@ -73,6 +75,7 @@ class Device:
     def synchronize(self) -> None:
         """Wait for everything on this device."""
         check_device(self)
+        synchronization.declare()
 
     def __enter__(self) -> Device:
         stack = _of_thread.__dict__.setdefault("stack", [])

@@ -49,6 +49,8 @@ class _JitRawKernel(PythonKernel):
 
 
 _JitRawKernel.__module__ = "cupyx.jit._interface"
+# What `cunumpy.kernels.jit` has and CuPy lacks.
+_OURS = ("activemask", "ffs", "match_all_sync", "match_any_sync", "popc")
 
 
 def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable[..., Any]], PythonKernel]:
@@ -64,7 +66,7 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
 
 def contents() -> dict[str, Any]:
     """Return the contents of ``cupyx.jit``, without the modules in it."""
-    names = {name: getattr(jit, name) for name in jit.__all__ if name not in ("cg", "cub")}
+    names = {name: getattr(jit, name) for name in jit.__all__ if name not in ("cg", "cub", *_OURS)}
     return {**names, "rawkernel": rawkernel}
 
 

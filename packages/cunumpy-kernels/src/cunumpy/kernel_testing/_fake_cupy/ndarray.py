@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import synchronization
 from .devices import current_device
 from .memory import BaseMemory, MemoryPointer, placed
 
@@ -44,6 +45,7 @@ def announced_read(array: ndarray, description: str) -> np.ndarray[Any, Any]:
     """Return the buffer for an implicit read by the host, after announcing and recording it."""
     from cunumpy import _transfers
 
+    synchronization.declare()
     buffer = array._buffer
     if _transfers.watching():
         text = f"{description} of a device array, shape={array.shape}, dtype={array.dtype}"
@@ -498,6 +500,8 @@ class ndarray:
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
         """Return a copy in host memory, or fill `out` with it."""
+        if blocking:
+            synchronization.declare()
         if out is None:
             order = order.upper()
             if order not in ("C", "F", "A"):
