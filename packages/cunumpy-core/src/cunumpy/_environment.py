@@ -80,6 +80,12 @@ VARIABLES: dict[str, Variable] = {
             least=1,
         ),
         Variable(
+            "CUNUMPY_FAKE_CUPY_ASYNC",
+            "cunumpy-kernels",
+            "the work of the stand-in for CuPy is late: what is not waited for is not seen, so that missing waits show",
+            "once, when the stand-in is installed",
+        ),
+        Variable(
             "CUNUMPY_REQUIRE_CUDA",
             "cunumpy-kernels",
             "tests that need a GPU fail where there is none, instead of being skipped",

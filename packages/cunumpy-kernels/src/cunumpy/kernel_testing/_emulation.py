@@ -6,7 +6,7 @@ import shlex
 import shutil
 import weakref
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -453,7 +453,7 @@ def emulated_launches(
 
 @contextmanager
 def fake_cupy_session(
-    *, compiler: str | None = None, options: Sequence[str] = (), strict: bool = True
+    *, compiler: str | None = None, options: Sequence[str] = (), strict: bool = True, asynchronous: bool = False
 ) -> Iterator[None]:
     r"""Run a ``with`` block on the CuPy stand-in, with all launches of CUDA kernels on the CPU.
 
@@ -463,6 +463,10 @@ def fake_cupy_session(
         As for `compile_for_emulation`.
     strict : bool, default: True
         Refuse NumPy arrays as arguments of launches, as a GPU does; see `emulated_launches`.
+    asynchronous : bool, default: False
+        Work on streams is late: a read that no stream, event or wait puts after a write sees what was there before, NaN
+        in new memory, and copies to the host are made when the host waits for them. For the whole program, set
+        ``CUNUMPY_FAKE_CUPY_ASYNC=1``. Each write keeps a copy of the memory.
 
     Raises
     ------
@@ -489,5 +493,8 @@ def fake_cupy_session(
             "fake_cupy_session: CuPy is not the stand-in in this process; start it with CUNUMPY_FAKE_CUPY=1, or call "
             "install_fake_cupy() before anything asks for CuPy."
         )
-    with use_backend("cupy", strict=True), emulated_launches(compiler=compiler, options=options, strict=strict):
+    from ._fake_cupy import asynchrony
+
+    late = asynchrony.asynchronous() if asynchronous else nullcontext()
+    with use_backend("cupy", strict=True), emulated_launches(compiler=compiler, options=options, strict=strict), late:
         yield

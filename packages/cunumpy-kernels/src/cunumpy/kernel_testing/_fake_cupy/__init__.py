@@ -4,7 +4,8 @@ It has the names and call signatures of CuPy (`_api`, facts read from a real CuP
 implicit conversion, no host arrays in calculations, 0-d results. Where CuPy's answer depends on undefined behaviour
 (indices out of bounds, dtypes of foreign byte order) it raises. What it accepts, CuPy accepts.
 
-`docs/compatibility.md` lists what it lacks. Every operation completes at once, so streams order nothing.
+`docs/compatibility.md` lists what it lacks. Every operation completes at once, but in the asynchronous mode
+(`asynchrony`) nobody sees what is not waited for.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def _add(name: str, contents: Mapping[str, Any], *, package: bool = False) -> ty
 
 def install() -> types.ModuleType:
     """Enter the stand-in's modules in `sys.modules` and return its ``cupy``."""
-    from . import _names, cuda, extras, jit, profiler, random, scipy, testing, texture
+    from cunumpy import _environment
+
+    from . import _names, asynchrony, cuda, extras, jit, profiler, random, scipy, testing, texture
 
     cupy = _add("cupy", _names.top_level(), package=True)
     _add("cupy.linalg", _names.linalg())
@@ -71,4 +74,6 @@ def install() -> types.ModuleType:
         sys.modules[f"cupyx.scipy.{name}"] = module
         parent, _, child = f"cupyx.scipy.{name}".rpartition(".")
         vars(sys.modules[parent])[child] = module
+    if _environment.read("CUNUMPY_FAKE_CUPY_ASYNC"):
+        asynchrony.turn_on()
     return cupy

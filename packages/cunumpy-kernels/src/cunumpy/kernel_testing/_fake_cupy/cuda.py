@@ -1,4 +1,4 @@
-"""``cupy.cuda`` on one pretended device. Everything completes at once, so waiting never waits."""
+"""``cupy.cuda`` on pretended devices. Everything completes at once; `asynchrony` pretends that it does not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 import warnings
 from typing import Any
 
-from . import _api, memory, synchronization
+from . import _api, asynchrony, memory, synchronization
 from .devices import (
     COMPUTE_CAPABILITY,
     CUDARuntimeError,
@@ -73,19 +73,30 @@ class Event:
         self.ptr = next(_handles)
         self._timed = not disable_timing
         self._recorded: float | None = None
+        self._clock: asynchrony.Clock = {}
+        self._asked = False
 
     @property
     def done(self) -> bool:
-        """Whether everything before the event has completed."""
+        """Whether everything before the event has completed; in the asynchronous mode not when first asked."""
+        if asynchrony.is_on() and not asynchrony.is_waited_for(self._clock):
+            if not self._asked:
+                self._asked = True
+                return False
+            asynchrony.wait_for(self._clock)
         return True
 
     def record(self, stream: Any = None) -> None:
         """Put the event at the end of a stream, the current one by default."""
         self._recorded = time.perf_counter()
+        if asynchrony.is_on():
+            self._clock, self._asked = asynchrony.recorded(get_current_stream() if stream is None else stream), False
 
     def synchronize(self) -> None:
         """Wait for the event."""
         synchronization.declare()
+        if asynchrony.is_on():
+            asynchrony.wait_for(self._clock)
 
 
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
@@ -108,7 +119,14 @@ class _BaseStream:
 
     @property
     def done(self) -> bool:
-        """Whether all work has completed."""
+        """Whether all work has completed; in the asynchronous mode not when first asked."""
+        if asynchrony.is_on():
+            clock = asynchrony.given(self)
+            if not asynchrony.is_waited_for(clock) and not getattr(self, "_asked", False):
+                self._asked = True
+                return False
+            asynchrony.wait_for(clock)
+        self._asked = False
         return True
 
     @property
@@ -146,6 +164,8 @@ class _BaseStream:
     def synchronize(self) -> None:
         """Wait for all work."""
         synchronization.declare()
+        if asynchrony.is_on():
+            asynchrony.wait_for_stream(self)
 
     def record(self, event: Event | None = None) -> Event:
         """Put an event at the end of the stream."""
@@ -155,14 +175,22 @@ class _BaseStream:
 
     def wait_event(self, event: Event) -> None:
         """Let later work wait for an event."""
+        if asynchrony.is_on():
+            asynchrony.wait_in_stream(self, event._clock)
 
     def launch_host_func(self, callback: Any, arg: Any) -> None:
-        """Call a function when all work up to here has completed: now."""
-        callback(arg)
+        """Call a function when all work up to here has completed: in the asynchronous mode when that is waited for."""
+        if asynchrony.is_on():
+            asynchrony.later(lambda: callback(arg), self)
+        else:
+            callback(arg)
 
     def add_callback(self, callback: Any, arg: Any) -> None:
-        """Call a function when all work up to here has completed: now."""
-        callback(self, 0, arg)
+        """Call a function when all work up to here has completed, as `launch_host_func`."""
+        if asynchrony.is_on():
+            asynchrony.later(lambda: callback(self, 0, arg), self)
+        else:
+            callback(self, 0, arg)
 
     def is_capturing(self) -> bool:
         """Whether the stream records a graph."""
@@ -288,6 +316,11 @@ def memcpy(dst: int, src: int, size: int, kind: int) -> None:
     ctypes.memmove(dst, src, size)
 
 
+def _synchronize_stream(stream: int) -> None:
+    if asynchrony.is_on():
+        asynchrony.wait_for_handle(stream)
+
+
 def runtime_contents() -> dict[str, Any]:
     """Return the contents of ``cupy.cuda.runtime``."""
     kinds = ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice", "Default")
@@ -302,8 +335,8 @@ def runtime_contents() -> dict[str, Any]:
         "memGetInfo": memory.mem_info,
         "driverGetVersion": lambda: CUDA_VERSION,
         "runtimeGetVersion": lambda: CUDA_VERSION,
-        "deviceSynchronize": lambda: None,
-        "streamSynchronize": lambda stream: None,
+        "deviceSynchronize": lambda: Device().synchronize(),
+        "streamSynchronize": _synchronize_stream,
         "eventSynchronize": lambda event: None,
         "memcpy": memcpy,
         "memcpyAsync": lambda dst, src, size, kind, stream: memcpy(dst, src, size, kind),

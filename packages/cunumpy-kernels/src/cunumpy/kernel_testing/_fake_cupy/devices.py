@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from . import synchronization
+from . import asynchrony, synchronization
 
 COMPUTE_CAPABILITY = "80"
 
@@ -76,6 +76,8 @@ class Device:
         """Wait for everything on this device."""
         check_device(self)
         synchronization.declare()
+        if asynchrony.is_on():
+            asynchrony.wait_for_all()
 
     def __enter__(self) -> Device:
         stack = _of_thread.__dict__.setdefault("stack", [])

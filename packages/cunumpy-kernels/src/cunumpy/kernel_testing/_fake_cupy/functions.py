@@ -26,6 +26,7 @@ from .ndarray import (
     ndarray,
     operand,
     reshaped,
+    target,
     unsupported,
     unwrap,
     used,
@@ -80,6 +81,8 @@ SCALARS_TOO = _words(
     nan_to_num outer searchsorted tri
     """
 )
+# Functions that change their first argument.
+IN_PLACE = _words("fill_diagonal place put put_along_axis putmask")
 # Functions that answer with a Python value, not with an array.
 HOST_RESULTS = _words(
     """
@@ -96,7 +99,7 @@ ALIASES = {
     "round_": "round",
     "trapz": "trapezoid",
 }
-# Names that CuPy has and the stand-in does not serve.
+# Names that CuPy has and the stand-in does not serve, or has in `extras`.
 LEFT_OUT = _words(
     """
     byte_bounds clear_memo disp find_common_type fromDlpack get_array_wrap issctype issubclass_ issubsctype
@@ -212,11 +215,13 @@ def serve(name: str, compute: Callable[..., Any], defaults: dict[str, Any], valu
             key = (name, parameter)
             is_option = (parameter in OPTIONS and key not in DATA) or key in OPTION_HERE
             if parameter == "out":
-                converted = used(out) if out is not None else None
+                converted = target(out) if out is not None else None
             elif is_option:
                 converted = option_argument(name, parameter, value)
             else:
                 converted = data_argument(name, parameter, value, first=first)
+                if first and name in IN_PLACE and isinstance(value, ndarray):
+                    converted = target(value)
                 first = False
             if default is _Left:
                 positional.append(converted)
@@ -462,7 +467,7 @@ def _extremum(compute: Any, a: Any, axis: Any, dtype: Any, out: Any, keepdims: b
     result = np.asarray(compute(unwrap(a), axis=axis, keepdims=keepdims)).astype(dtype or np.int64, copy=False)
     if out is None:
         return wrap(result)
-    unwrap(out)[...] = result
+    target(out)[...] = result
     assert isinstance(out, ndarray)
     return out
 
@@ -513,7 +518,7 @@ def _quantile(compute: Any, name: str, a: Any, q: Any, axis: Any, out: Any, meth
     result = compute(unwrap(a), fractions, axis=axis, method=method, keepdims=keepdims)
     if out is None:
         return wrap(result)
-    unwrap(out)[...] = result
+    target(out)[...] = result
     assert isinstance(out, ndarray)
     return out
 
@@ -524,7 +529,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
         raise ValueError("non-scalar numpy.ndarray cannot be used for copyto")
     source = src.reshape(()) if isinstance(src, np.ndarray) else src
     mask: Any = True if where is None else operand(where)
-    np.copyto(unwrap(dst), operand(source), casting, where=mask)  # type: ignore[arg-type]
+    np.copyto(target(dst), operand(source), casting, where=mask)  # type: ignore[arg-type]
 
 
 def shape(a: Any) -> tuple[int, ...]:
@@ -695,7 +700,7 @@ def matmul(
     out = args[2] if len(args) == 3 else out
     if out is None:
         return wrap(result)
-    unwrap(out)[...] = result
+    target(out)[...] = result
     assert isinstance(out, ndarray)
     return out
 
@@ -776,8 +781,8 @@ def _joined(
 ) -> ndarray:
     if not arrays:
         raise ValueError("Cannot concatenate from empty tuple")
-    target = None if out is None else unwrap(out)
-    result = np.concatenate([used(array) for array in arrays], axis, target, dtype=dtype, casting=casting)  # type: ignore[call-overload]
+    into = None if out is None else target(out)
+    result = np.concatenate([used(array) for array in arrays], axis, into, dtype=dtype, casting=casting)  # type: ignore[call-overload]
     if out is None:
         return wrap(result)
     assert isinstance(out, ndarray)

@@ -14,7 +14,8 @@ from cunumpy.kernels._rawkernel.python_kernel import PythonKernel
 
 from .cuda import CUDADriverError
 from .devices import CUDARuntimeError
-from .ndarray import ndarray, unsupported
+from .kernels import launched
+from .ndarray import unsupported
 
 
 class _JitRawKernel(PythonKernel):
@@ -32,7 +33,7 @@ class _JitRawKernel(PythonKernel):
         for value in args:
             if isinstance(value, np.ndarray):
                 raise unsupported(value)
-        buffers = tuple(value._buffer if isinstance(value, ndarray) else value for value in args)
+        buffers = tuple(launched(value) for value in args)
         sizes = [tuple(one) if isinstance(one, (tuple, list)) else (one,) for one in (grid, block)]
         if any(size < 1 for one in sizes for size in one):
             raise CUDADriverError(1, f"CUDA_ERROR_INVALID_VALUE: invalid argument (grid {grid}, block {block})")

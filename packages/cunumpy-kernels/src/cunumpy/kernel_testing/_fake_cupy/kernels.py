@@ -8,6 +8,7 @@ import numpy as np
 
 from cunumpy import kernels
 
+from . import asynchrony
 from .ndarray import ndarray, wrap
 
 
@@ -15,7 +16,19 @@ def _buffers(args: tuple[Any, ...]) -> list[Any]:
     for value in args:
         if isinstance(value, np.ndarray):
             raise TypeError(f"Unsupported type {type(value)}")
-    return [value._buffer if isinstance(value, ndarray) else value for value in args]
+    return [launched(value) for value in args]
+
+
+def launched(value: Any) -> Any:
+    """Return what a kernel works with for an argument, which it may read and write."""
+    if not isinstance(value, ndarray):
+        return value
+    if not asynchrony.is_on():
+        return value._buffer
+    buffer = asynchrony.seen(value)
+    if buffer is value._buffer:
+        asynchrony.writing(value)
+    return buffer
 
 
 def _results(found: Any, args: tuple[Any, ...]) -> Any:

@@ -71,6 +71,7 @@ class BaseMemory:
     ptr: int = 0
     size: int = 0
     device_id: int = 0
+    _write: Any = None  # the last one, in the asynchronous mode
 
     @property
     def device(self) -> Device:

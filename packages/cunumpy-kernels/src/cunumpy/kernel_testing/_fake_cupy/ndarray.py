@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import synchronization
+from . import asynchrony, synchronization
 from .devices import current_device
 from .memory import BaseMemory, MemoryPointer, placed
 
@@ -46,11 +47,22 @@ def announced_read(array: ndarray, description: str) -> np.ndarray[Any, Any]:
     from cunumpy import _transfers
 
     synchronization.declare()
-    buffer = array._buffer
+    buffer = _waited(array)
     if _transfers.watching():
         text = f"{description} of a device array, shape={array.shape}, dtype={array.dtype}"
         _transfers.announce("sync", text, array.nbytes, implicit=True)
         _transfers.record("sync", text, array.nbytes, implicit=True)
+    return buffer
+
+
+def _waited(array: ndarray) -> np.ndarray[Any, Any]:
+    """Return the buffer for the host, which waits for the current stream."""
+    if not asynchrony.is_on():
+        return array._buffer
+    from .cuda import get_current_stream
+
+    buffer = asynchrony.seen(array)
+    asynchrony.wait_for_stream(get_current_stream())
     return buffer
 
 
@@ -99,6 +111,8 @@ def wrap(buffer: Any, *sources: ndarray) -> ndarray:
                 return array
     array._buffer, array._memory = placed(buffer)
     array._base = None
+    if asynchrony.is_on():
+        asynchrony.wrote(array)
     return array
 
 
@@ -110,7 +124,21 @@ def used(array: ndarray) -> np.ndarray[Any, Any]:
             f"The device where the array resides ({device}) is different from the current device "
             f"({current_device()}). Peer access is unavailable between these devices."
         )
-    return array._buffer
+    return _seen(array)
+
+
+def _seen(array: ndarray) -> np.ndarray[Any, Any]:
+    """Return the buffer as the current stream sees it, whatever the device."""
+    return asynchrony.seen(array) if asynchrony.is_on() else array._buffer
+
+
+def target(array: Any) -> np.ndarray[Any, Any]:
+    """Return the buffer of a device array for writing; TypeError for anything else."""
+    buffer = unwrap(array)
+    if asynchrony.is_on():
+        asynchrony.writing(array)
+        return array._buffer  # type: ignore[no-any-return]
+    return buffer
 
 
 def unwrap(array: Any) -> np.ndarray[Any, Any]:
@@ -506,7 +534,11 @@ class ndarray:
             order = order.upper()
             if order not in ("C", "F", "A"):
                 raise ValueError(f"unsupported order: {order}")
-            return np.array(self._buffer, order=order)  # type: ignore[call-overload]
+            copied: np.ndarray[Any, Any] = np.array(self._buffer, order=order)  # type: ignore[call-overload]
+            if asynchrony.is_on():
+                copied.reshape(-1, order="A").view(np.uint8)[...] = asynchrony.POISON
+                return self._to_host(copied, stream, blocking)
+            return copied
         if not isinstance(out, np.ndarray):
             raise TypeError("Only numpy.ndarray can be obtained from cupy.ndarray")
         if out.dtype != self.dtype:
@@ -515,7 +547,18 @@ class ndarray:
             raise ValueError(f"Shape mismatch. Expected shape: {self.shape}, actual shape: {out.shape}")
         if not (out.flags.c_contiguous or out.flags.f_contiguous):
             raise RuntimeError("`out` cannot be specified when copying to non-contiguous ndarray")
-        out[...] = self._buffer
+        return self._to_host(out, stream, blocking)
+
+    def _to_host(self, out: np.ndarray[Any, Any], stream: Any, blocking: bool) -> np.ndarray[Any, Any]:
+        if not asynchrony.is_on():
+            out[...] = self._buffer
+            return out
+        with contextlib.nullcontext() if stream is None else stream:
+            # Later work of the stream may change the array; the copy comes before it.
+            copied = _seen(self).copy()
+            asynchrony.later(lambda: np.copyto(out, copied))
+            if blocking:
+                _waited(self)
         return out
 
     def set(self, arr: Any, stream: Any = None) -> None:
@@ -528,6 +571,11 @@ class ndarray:
             raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
         if not (self._buffer.flags.c_contiguous or self._buffer.flags.f_contiguous):
             raise RuntimeError("Cannot set to non-contiguous array")
+        if asynchrony.is_on():
+            buffer = self._buffer
+            asynchrony.writing(self, None if stream is None else lambda: np.copyto(buffer, arr), stream)
+            if stream is not None:
+                return
         self._buffer[...] = arr
 
     def item(self) -> Any:
@@ -607,7 +655,7 @@ class ndarray:
 
     def copy(self, order: str = "C") -> ndarray:
         """Return a copy."""
-        return wrap(self._buffer.copy(order))  # type: ignore[arg-type]
+        return wrap(_seen(self).copy(order))  # type: ignore[arg-type]
 
     def astype(
         self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True
@@ -619,7 +667,7 @@ class ndarray:
             raise TypeError("subok is not supported yet")
         dtype = check_dtype(dtype)
         with np.errstate(all="ignore"):
-            return wrap(self._buffer.astype(dtype, order=order or "K", copy=copy), self)  # type: ignore[call-overload]
+            return wrap(_seen(self).astype(dtype, order=order or "K", copy=copy), self)  # type: ignore[call-overload]
 
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
         """Return a view, with the memory read as another type if asked."""
@@ -643,7 +691,7 @@ class ndarray:
 
     def flatten(self, order: str = "C") -> ndarray:
         """Return a copy in one dimension."""
-        return wrap(self._buffer.flatten(order))  # type: ignore[arg-type]
+        return wrap(_seen(self).flatten(order))  # type: ignore[arg-type]
 
     def reduced_view(self, dtype: Any = None) -> ndarray:
         """Return a view with as few axes as possible."""
@@ -681,7 +729,7 @@ class ndarray:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> ndarray:
-        selection = self._buffer[_index(key)]
+        selection = (self._buffer if _is_basic(key) else _seen(self))[_index(key)]
         if not isinstance(selection, np.ndarray):
             # NumPy gives a scalar; the element stays on the device, and stays a view if it was one.
             if _is_basic(key):
@@ -702,7 +750,7 @@ class ndarray:
         else:
             data = from_host(value, self.dtype)._buffer
         with np.errstate(all="ignore"):
-            used(self)[_index(key)] = data
+            target(self)[_index(key)] = data
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("'cupy.ndarray' object does not support item deletion")
@@ -724,17 +772,17 @@ class ndarray:
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
         with np.errstate(all="ignore"):
-            used(self)[...] = self._fill_value(value)
+            target(self)[...] = self._fill_value(value)
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         """Sort in place, stably."""
         if kind not in (None, "stable"):
             raise ValueError(f"kind can only be None or 'stable', got {kind!r}")
-        used(self).sort(axis, kind="stable")
+        target(self).sort(axis, kind="stable")
 
     def partition(self, kth: Any, axis: int = -1) -> None:
         """Partition in place."""
-        used(self).partition(kth, axis)
+        target(self).partition(kth, axis)
 
     def scatter_add(self, slices: Any, value: Any) -> None:
         """Add values to the selected elements; an element selected twice is added to twice."""
@@ -758,7 +806,7 @@ class ndarray:
             raise TypeError(
                 f"scatter_{ufunc.__name__} only supports int32, float16, float32, float64, uint32, uint64, as data type"
             )
-        ufunc.at(used(self), _index(slices), np.asarray(data).astype(self.dtype))
+        ufunc.at(target(self), _index(slices), np.asarray(data).astype(self.dtype))
 
     # ---- operators ----
 

@@ -16,6 +16,7 @@ from cunumpy.kernels._raw_kernel import DEFAULT_SHARED_BYTES, is_there, kernels_
 
 from .cuda import CompileException, CUDADriverError, getDeviceProperties
 from .devices import CUDARuntimeError
+from .kernels import launched
 from .memory import MemoryPointer, UnownedMemory
 from .ndarray import ndarray
 from .texture import TextureObject
@@ -72,8 +73,9 @@ class Function:
         sizes = self._run.sizes
         if len(args) != len(sizes):
             raise TypeError(f"kernel {self.name!r} has {len(sizes)} parameters, got {len(args)} arguments")
+        kept: list[Any] = []
         packed = [
-            self._packed(index, value, size, kind)
+            self._packed(index, value, size, kind, kept)
             for index, (value, size, kind) in enumerate(zip(args, sizes, self._run.kinds, strict=True))
         ]
         try:
@@ -90,10 +92,11 @@ class Function:
         except ArgumentError as error:
             raise _invalid(str(error)) from error
 
-    def _packed(self, index: int, value: Any, size: int, kind: int) -> Any:
+    def _packed(self, index: int, value: Any, size: int, kind: int, kept: list[Any]) -> Any:
         """Return an argument as the CPU device takes it: addresses as integers, numbers as bytes."""
         if isinstance(value, ndarray):
-            value = value._buffer.__array_interface__["data"][0]
+            kept.append(launched(value))
+            value = kept[-1].__array_interface__["data"][0]
         elif isinstance(value, (MemoryPointer, TextureObject)):
             value = value.ptr
         return pack_argument(value, size, kind, index, f"kernel {self.name!r}")

@@ -18,7 +18,7 @@ import numpy as np
 
 from . import _api
 from .functions import _words, is_on_device, wrapped
-from .ndarray import is_host_array, ndarray, unsupported, unwrap
+from .ndarray import is_host_array, ndarray, unsupported, unwrap, used
 
 # Where CuPy takes data as device arrays only, found by calling a real one with lists: modules, and single functions.
 _STRICT_MODULES = _words("fft fftpack linalg ndimage spatial spatial.distance special stats")
@@ -44,7 +44,7 @@ _TAKE_LISTS = _words(
 def _inward(value: Any) -> Any:
     """Return an argument for SciPy. Host arrays are refused; short lists (shapes, sections, options) are not data."""
     if isinstance(value, ndarray):
-        return value._buffer
+        return used(value)
     if is_host_array(value):
         raise unsupported(value)
     if isinstance(value, Proxy):

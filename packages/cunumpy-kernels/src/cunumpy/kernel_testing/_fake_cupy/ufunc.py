@@ -9,6 +9,7 @@ import numpy as np
 
 from . import fusion
 from .ndarray import check_dtype, ndarray, operand, unwrap, wrap
+from .ndarray import target as writable
 
 # Which methods besides the call CuPy has, and for which functions.
 METHODS = {
@@ -103,7 +104,7 @@ class ufunc:
         results = []
         for position, result in enumerate(computed if self.nout > 1 else (computed,)):
             if outputs:
-                target = unwrap(outputs[position])
+                target = writable(outputs[position])
                 if not np.can_cast(types[position], target.dtype, casting):  # type: ignore[arg-type]
                     raise TypeError(
                         f"Cannot cast ufunc '{self.name}' output from {np.dtype(types[position])!r} to "
@@ -126,7 +127,7 @@ class ufunc:
     def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Apply the function along an axis until one element is left."""
         self._has("reduce")
-        target = None if out is None else unwrap(out)
+        target = None if out is None else writable(out)
         with np.errstate(all="ignore"):
             result = self._compute.reduce(unwrap(array), axis, dtype, target, keepdims)
         return wrap(result) if out is None else out
@@ -134,7 +135,7 @@ class ufunc:
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """Apply the function along an axis and keep every intermediate result."""
         self._has("accumulate")
-        target = None if out is None else unwrap(out)
+        target = None if out is None else writable(out)
         with np.errstate(all="ignore"):
             result = self._compute.accumulate(unwrap(array), axis, dtype, target)
         return wrap(result) if out is None else out
@@ -142,7 +143,7 @@ class ufunc:
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """Apply the function along slices of an axis."""
         self._has("reduceat")
-        target = None if out is None else unwrap(out)
+        target = None if out is None else writable(out)
         at = indices._buffer if isinstance(indices, ndarray) else indices
         with np.errstate(all="ignore"):
             result = self._compute.reduceat(unwrap(array), at, axis, dtype, target)
@@ -154,7 +155,7 @@ class ufunc:
         from .ndarray import _index
 
         with np.errstate(all="ignore"):
-            self._compute.at(unwrap(a), _index(indices), operand(b))
+            self._compute.at(writable(a), _index(indices), operand(b))
 
     def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
         """Apply the function to all pairs of elements."""
