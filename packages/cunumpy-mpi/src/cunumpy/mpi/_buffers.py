@@ -99,16 +99,24 @@ def mpi_buffer(
     buffer = Buffer(
         array, send=send, recv=recv, cuda_aware=cuda_aware, staging=staging, overwrite=overwrite, function="mpi_buffer"
     )
+    with opened(buffer, stream, event) as content:
+        yield content
+
+
+@contextmanager
+def opened(buffer: Buffer, stream: Any = None, event: Any = None) -> Iterator[Any]:
+    """Give MPI what is in a buffer, and copy back what it received."""
+    function = buffer.function
     if buffer.on_device:
-        check_producer(stream, event, "mpi_buffer")
+        check_producer(stream, event, function)
     try:
         buffer.lease()
         if buffer.on_device:
-            wait_for_producer([buffer.array], stream, event, "mpi_buffer")
+            wait_for_producer([buffer.array], stream, event, function)
         buffer.fill()
         yield buffer.content
         buffer.copy_back()
-        wait_for_copies([buffer], "mpi_buffer")
+        wait_for_copies([buffer], function)
     finally:
         buffer.release()
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyError
+from cunumpy.mpi._agreement import agree_on_messages
 from cunumpy.mpi._buffers import Buffer, wait_for_copies
 from cunumpy.mpi._cuda_aware import (
     check_one_producer,
@@ -34,6 +35,7 @@ def exchange(
     stream: Any = None,
     event: Any = None,
     return_status: bool = False,
+    check: bool = False,
 ) -> list[Any] | None:
     """Send and receive arrays, of the host or of a device, in one step that can't block itself.
 
@@ -55,6 +57,9 @@ def exchange(
         The producer of all device arrays, as in `synchronize_for_mpi`.
     return_status : bool, default: False
         Return the ``MPI.Status`` of each receive, which has its source, tag and size.
+    check : bool, default: False
+        Let all ranks of the communicator compare first what they send and receive. They all have to call this then,
+        with `check`. It takes the time of some small messages: for finding mistakes.
 
     Returns
     -------
@@ -69,12 +74,15 @@ def exchange(
     ArgumentTypeError
         What is no array, a masked array, Python objects, a rank or tag that is no integer. Nothing was posted.
     CommunicationError
-        A device array, and it is not known whether MPI takes it. Nothing was posted.
+        A device array, and it is not known whether MPI takes it. With `check` on all ranks: the arguments of another
+        rank are at fault; a message that nobody receives, or waits for and nobody sends; one that is longer than the
+        array for it, or of another dtype. The text names arrays and ranks. Nothing was posted.
 
     Notes
     -----
     Strided arrays and arrays in Fortran order are packed to C order and back, on the host and on the device, so that
-    the same program works on both.
+    the same program works on both. Host memory for device arrays is page-locked, and comes from CuPy's pool, which
+    keeps it for the next exchange.
 
     An error while messages are under way can't be undone: it is printed to the standard error output, and
     ``comm.Abort(1)`` ends all ranks. With the serial stand-in the messages are taken back, and the error is raised.
@@ -98,50 +106,108 @@ def exchange(
            [3., 4.],
            [1., 2.]])
     """
-    check_one_producer(stream, event, "exchange")
+    function = "exchange"
+    check_one_producer(stream, event, function)
     package = package_of(comm)
     ranks = _size(comm)
     receives, sends = list(receives), list(sends)
-    if package is not None and ranks is not None and _are_plain(receives, sends, ranks):
+    if not check and package is not None and ranks is not None and _are_plain(receives, sends, ranks):
         plain = [package.Status() for _ in receives] if return_status else [None] * len(receives)
         _communicate(comm, package, receives, sends, plain)
         return plain if return_status else None
-    incoming = [_checked(entry, f"receives[{i}]", "source", ranks, package) for i, entry in enumerate(receives)]
-    outgoing = [_checked(entry, f"sends[{i}]", "dest", ranks, package) for i, entry in enumerate(sends)]
-    if return_status and package is None:
-        raise ArgumentError(
-            f"exchange: argument 'return_status' needs a communicator of mpi4py, got {_gate.describe(comm)}."
-        )
-    targets = [_buffer(entry, cuda_aware, comm, recv=True) for entry in incoming]
-    sources = [_buffer(entry, cuda_aware, comm, recv=False) for entry in outgoing]
-    buffers = [*targets, *sources]
-    _check_overlap([(entry[3], entry[0]) for entry in incoming], [(entry[3], entry[0]) for entry in outgoing])
-    owned = [buffer.array for buffer in buffers if buffer.on_device]
-    if owned:
-        check_producer(stream, event, "exchange")
+    messages = Messages.checked(function, comm, sends, receives, cuda_aware, stream, event, return_status, check=check)
     try:
-        for buffer in buffers:
-            buffer.lease()
-        if owned:
-            wait_for_producer(owned, stream, event, "exchange")
-        for buffer in buffers:
-            buffer.fill()
-        statuses = [None if package is None else package.Status() for _ in targets]
-        _communicate(
-            comm,
-            package,
-            [(buffer.content, entry[1], entry[2]) for buffer, entry in zip(targets, incoming, strict=True)],
-            [(buffer.content, entry[1], entry[2]) for buffer, entry in zip(sources, outgoing, strict=True)],
-            statuses,
-        )
-        for buffer, status in zip(reversed(targets), reversed(statuses), strict=True):
-            count = None if status is None or package is None else status.Get_count(package.BYTE)
-            buffer.copy_back(None if count is None or count < 0 else count)
-        wait_for_copies(targets, "exchange")
+        messages.lease()
+        messages.fill(stream, event)
+        statuses = [None if package is None else package.Status() for _ in messages.targets]
+        _communicate(comm, package, messages.posted(messages.targets), messages.posted(messages.sources), statuses)
+        messages.copy_back(statuses)
     finally:
-        for buffer in buffers:
-            buffer.release()
+        messages.release()
     return statuses if return_status else None
+
+
+class Messages:
+    """What is sent and received in one step. Making it checks the arguments, and changes nothing."""
+
+    def __init__(self, function: str, comm: Any, sends: list[Any], receives: list[Any], cuda_aware: bool | None):
+        self.function = function
+        self.package = package = package_of(comm)
+        ranks = _size(comm)
+        incoming = [
+            _checked(entry, function, f"receives[{i}]", "source", ranks, package) for i, entry in enumerate(receives)
+        ]
+        outgoing = [_checked(entry, function, f"sends[{i}]", "dest", ranks, package) for i, entry in enumerate(sends)]
+        self.places = [(rank, tag) for _, rank, tag, _ in (*incoming, *outgoing)]
+        self.targets = [_buffer(entry, function, cuda_aware, comm, recv=True) for entry in incoming]
+        self.sources = [_buffer(entry, function, cuda_aware, comm, recv=False) for entry in outgoing]
+        self.buffers = [*self.targets, *self.sources]
+        _check_overlap(function, [(entry[3], entry[0]) for entry in incoming], [(e[3], e[0]) for e in outgoing])
+        self.on_device = [buffer.array for buffer in self.buffers if buffer.on_device]
+
+    @classmethod
+    def checked(
+        cls,
+        function: str,
+        comm: Any,
+        sends: Iterable[Any],
+        receives: Iterable[Any],
+        cuda_aware: bool | None,
+        stream: Any = None,
+        event: Any = None,
+        return_status: bool = False,
+        *,
+        check: bool,
+    ) -> Messages:
+        """Check the arguments, and with `check` whether those of all ranks fit."""
+        fault: CuNumpyError | None = None
+        messages: Messages | None = None
+        try:
+            messages = cls(function, comm, list(sends), list(receives), cuda_aware)
+            if return_status and messages.package is None:
+                raise ArgumentError(
+                    f"{function}: argument 'return_status' needs a communicator of mpi4py, got {_gate.describe(comm)}."
+                )
+            if messages.on_device:
+                check_producer(stream, event, function)
+        except CuNumpyError as error:
+            if not check:
+                raise
+            fault = error
+        if check:
+            agree_on_messages(function, comm, fault, messages)
+        assert messages is not None
+        return messages
+
+    def posted(self, buffers: list[Buffer]) -> list[tuple[Any, int, int]]:
+        """Return what the communicator is given for the targets or the sources."""
+        places = self.places[: len(self.targets)] if buffers is self.targets else self.places[len(self.targets) :]
+        return [(buffer.content, rank, tag) for buffer, (rank, tag) in zip(buffers, places, strict=True)]
+
+    def lease(self) -> None:
+        """Get memory for all that is copied."""
+        for buffer in self.buffers:
+            buffer.lease()
+
+    def fill(self, stream: Any, event: Any) -> None:
+        """Wait for the producer, and copy what is sent."""
+        if self.on_device:
+            wait_for_producer(self.on_device, stream, event, self.function)
+        for buffer in self.buffers:
+            buffer.fill()
+
+    def copy_back(self, statuses: list[Any]) -> None:
+        """Copy what was received to where it belongs."""
+        for buffer, status in zip(reversed(self.targets), reversed(statuses), strict=True):
+            if buffer.needs_copy:
+                count = None if status is None else status.Get_count(self.package.BYTE)
+                buffer.copy_back(None if count is None or count < 0 else count)
+        wait_for_copies(self.targets, self.function)
+
+    def release(self) -> None:
+        """Give the memory back."""
+        for buffer in self.buffers:
+            buffer.release()
 
 
 def _communicate(comm: Any, package: Any, receives: list[Any], sends: list[Any], statuses: list[Any]) -> None:
@@ -160,14 +226,19 @@ def _communicate(comm: Any, package: Any, receives: list[Any], sends: list[Any],
             status = statuses[number] if number < len(statuses) else None
             request.Wait() if status is None else request.Wait(status)
     except BaseException:
-        if isinstance(comm, SerialComm):  # nobody else has seen anything: take back what was posted
-            comm._withdraw(requests)
-            raise
-        # Whoever only sees the run end must be able to read why; Abort does not return with every communicator.
-        traceback.print_exc()
-        sys.stderr.flush()
-        comm.Abort(1)
+        end_run(comm, requests)
         raise
+
+
+def end_run(comm: Any, requests: list[Any]) -> None:
+    """End all ranks after an error while messages were under way; take them back where there is one process."""
+    if isinstance(comm, SerialComm):  # nobody else has seen anything
+        comm._withdraw(requests)
+        return
+    # Whoever only sees the run end must be able to read why; Abort does not return with every communicator.
+    traceback.print_exc()
+    sys.stderr.flush()
+    comm.Abort(1)
 
 
 def _are_plain(receives: list[Any], sends: list[Any], ranks: int) -> bool:
@@ -199,40 +270,44 @@ def _size(comm: Any) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _checked(entry: Any, argument: str, peer: str, ranks: int | None, package: Any) -> tuple[Any, int, int, str]:
+def _checked(
+    entry: Any, function: str, argument: str, peer: str, ranks: int | None, package: Any
+) -> tuple[Any, int, int, str]:
     """Return the array, rank and tag of an entry, and the argument's name."""
     try:
         array, rank, tag = entry
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"exchange: argument {argument!r} must be (array, {peer}, tag), got {_shown(entry)}."
+            f"{function}: argument {argument!r} must be (array, {peer}, tag), got {_shown(entry)}."
         ) from None
-    rank = _number(rank, argument, peer)
-    tag = _number(tag, argument, "tag")
+    rank = _number(rank, function, argument, peer)
+    tag = _number(tag, function, argument, "tag")
     if rank < 0 and package is not None:
         wild = ("PROC_NULL", "ANY_SOURCE") if peer == "source" else ("PROC_NULL",)
         if rank not in [getattr(package, name, None) for name in wild]:
-            raise ArgumentError(f"exchange: argument {argument!r} has the {peer} {rank}; a rank is not negative.")
+            raise ArgumentError(f"{function}: argument {argument!r} has the {peer} {rank}; a rank is not negative.")
     if tag < 0 and package is not None and not (peer == "source" and tag == getattr(package, "ANY_TAG", None)):
-        raise ArgumentError(f"exchange: argument {argument!r} has the tag {tag}; a tag is not negative.")
+        raise ArgumentError(f"{function}: argument {argument!r} has the tag {tag}; a tag is not negative.")
     if ranks is not None and rank >= ranks:
         raise ArgumentError(
-            f"exchange: argument {argument!r} has the {peer} {rank}, and the communicator has {ranks} ranks, from 0 to "
-            f"{ranks - 1}."
+            f"{function}: argument {argument!r} has the {peer} {rank}, and the communicator has {ranks} ranks, from 0 "
+            f"to {ranks - 1}."
         )
     return array, rank, tag, argument
 
 
-def _number(value: Any, argument: str, what: str) -> int:
+def _number(value: Any, function: str, argument: str, what: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
         raise ArgumentTypeError(
-            f"exchange: argument {argument!r} has the {what} {value!r}, which is not an integer."
+            f"{function}: argument {argument!r} has the {what} {value!r}, which is not an integer."
         ) from None
 
 
-def _buffer(entry: tuple[Any, int, int, str], cuda_aware: bool | None, comm: Any, *, recv: bool) -> Buffer:
+def _buffer(
+    entry: tuple[Any, int, int, str], function: str, cuda_aware: bool | None, comm: Any, *, recv: bool
+) -> Buffer:
     array, _, _, argument = entry
     if cuda_aware is None and not isinstance(array, np.ndarray):
         cuda_aware = get_mpi_cuda_aware(comm)
@@ -243,7 +318,7 @@ def _buffer(entry: tuple[Any, int, int, str], cuda_aware: bool | None, comm: Any
         cuda_aware=cuda_aware,
         staging=None,
         overwrite=True,
-        function="exchange",
+        function=function,
         argument=argument,
     )
     if not buffer.is_array:
@@ -253,15 +328,15 @@ def _buffer(entry: tuple[Any, int, int, str], cuda_aware: bool | None, comm: Any
             view = memoryview(memory)
         except (TypeError, ValueError):
             raise ArgumentTypeError(
-                f"exchange: argument {argument!r} has {_shown(array)} in the place of an array; convert it with "
+                f"{function}: argument {argument!r} has {_shown(array)} in the place of an array; convert it with "
                 "xp.asarray first."
             ) from None
         if recv and view.readonly:
-            raise ArgumentError(f"exchange: argument {argument!r} is written to, but its buffer is read-only.")
+            raise ArgumentError(f"{function}: argument {argument!r} is written to, but its buffer is read-only.")
     return buffer
 
 
-def _check_overlap(received: list[tuple[str, Any]], sent: list[tuple[str, Any]]) -> None:
+def _check_overlap(function: str, received: list[tuple[str, Any]], sent: list[tuple[str, Any]]) -> None:
     """Raise `ArgumentError` if an array that is received shares memory with another array of the call."""
     arrays = [(*_extent(array), name, array) for name, array in (*received, *sent)]
     written = {name for name, _ in received}
@@ -274,8 +349,8 @@ def _check_overlap(received: list[tuple[str, Any]], sent: list[tuple[str, Any]])
             if (name in written or other_name in written) and _gate.overlap(array, other):
                 first, second = sorted((name, other_name))
                 raise ArgumentError(
-                    f"exchange: arguments {first!r} and {second!r} share memory, and one of them is received while the "
-                    "other is in use; receive into an array of its own."
+                    f"{function}: arguments {first!r} and {second!r} share memory, and one of them is received while "
+                    "the other is in use; receive into an array of its own."
                 )
         open_arrays.append((low, high, name, array))
 

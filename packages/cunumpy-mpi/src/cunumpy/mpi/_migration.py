@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError
-from cunumpy.mpi._buffers import mpi_buffer
-from cunumpy.mpi._cuda_aware import get_mpi_cuda_aware, package_of
+from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.mpi._collectives import checked_rows, exchange_counts, kind_of, package_with, send_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,54 +63,17 @@ def migrate(
     >>> weights, counts
     (array([1, 2]), array([2]))
     """
-    package = package_of(comm)
-    if package is None:
-        raise ArgumentTypeError(f"migrate: argument 'comm' must be a communicator, got {_gate.describe(comm)}.")
-    size = comm.size
-    fault: Exception | None = None
-    sending = np.zeros((size, 2), np.int64)
-    known = get_mpi_cuda_aware(comm) if cuda_aware is None else bool(cuda_aware)
-    given: list[Any] = []
-    order: Any = None
-    try:
-        given = [_checked(array, f"arrays[{k}]", known) for k, array in enumerate(arrays)]
-        order, sending[:, 0] = _sorted(given, destination, size)
-        sending[:, 1] = _kind(given)
-    except (ArgumentError, ArgumentTypeError, CommunicationError) as error:
-        fault = error
-        sending[:, 0] = -1
-    receiving = np.zeros((size, 2), np.int64)
-    comm.Alltoall(sending, receiving)
-    if fault is not None:
-        raise fault
-    for rank in range(size):
-        if receiving[rank, 0] < 0:
-            raise CommunicationError(f"migrate: the arguments on rank {rank} are at fault; nothing was sent.")
-        if receiving[rank, 1] != sending[0, 1]:
-            raise CommunicationError(
-                f"migrate: the arrays on rank {rank} have other dtypes or shapes than those here "
-                f"({', '.join(map(_gate.describe, given))}); nothing was sent."
-            )
-    counts = receiving[:, 0].copy()
-    return [_sent(comm, package, array[order], sending[:, 0], counts, known) for array in given], counts
+    function = "migrate"
+    package = package_with(comm, function)
 
+    def prepared() -> tuple[Any, np.ndarray, int]:
+        given = [checked_rows(array, comm, cuda_aware, function, f"arrays[{k}]") for k, array in enumerate(arrays)]
+        order, counts = _sorted(given, destination, comm.size)
+        return (given, order), counts, kind_of(given)
 
-def _checked(array: Any, argument: str, known: bool | None) -> Any:
-    _gate.refuse_masked(array, function="migrate", argument=argument)
-    if _arrays.is_foreign_device_array(array):
-        array = _conversion.wrap_foreign(array, "migrate")
-    on_device = _arrays.is_device_array(array)
-    if not (on_device or isinstance(array, np.ndarray)) or array.ndim == 0 or array.dtype.hasobject:
-        raise ArgumentTypeError(
-            f"migrate: argument {argument!r} must be an array of numbers with an axis of particles, got "
-            f"{_gate.describe(array)}."
-        )
-    if on_device and known is None:
-        raise CommunicationError(
-            f"migrate: argument {argument!r} is a device array, and it is not known whether the MPI library takes "
-            "device memory. Find out by mpi_is_cuda_aware(comm), state it by set_mpi_cuda_aware, or pass cuda_aware=."
-        )
-    return array
+    (given, order), sending, receiving = exchange_counts(comm, prepared, function)
+    sent = [send_rows(comm, package, array[order], sending, receiving, cuda_aware, function) for array in given]
+    return sent, receiving
 
 
 def _sorted(arrays: list[Any], destination: Any, size: int) -> tuple[Any, np.ndarray]:
@@ -142,27 +103,3 @@ def _sorted(arrays: list[Any], destination: Any, size: int) -> tuple[Any, np.nda
             f"0 to {size - 1}."
         )
     return order[int(host[0]) :], np.diff(host)
-
-
-def _kind(arrays: list[Any]) -> int:
-    """Return a number that is the same for arrays of the same dtypes and shapes of one particle."""
-    return zlib.crc32(repr([(array.dtype.str, array.dtype.descr, array.shape[1:]) for array in arrays]).encode())
-
-
-def _sent(comm: Any, package: Any, array: Any, sending: np.ndarray, receiving: np.ndarray, known: bool | None) -> Any:
-    """Send the rows of one array, which are in the order of their ranks; return those that came."""
-    row = array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
-    shape = (int(receiving.sum()), *array.shape[1:])
-    if isinstance(array, np.ndarray):
-        result = np.empty(shape, array.dtype)
-    else:
-        with array.device:
-            result = _arrays.get_array_module(array).empty(shape, array.dtype)
-    sizes = [(counts * row).tolist() for counts in (sending, receiving)]
-    places = [(np.cumsum(counts) * row - counts * row).tolist() for counts in (sending, receiving)]
-    with (
-        mpi_buffer(array, cuda_aware=known) as source,
-        mpi_buffer(result, send=False, recv=True, cuda_aware=known) as target,
-    ):
-        comm.Alltoallv([source, sizes[0], places[0], package.BYTE], [target, sizes[1], places[1], package.BYTE])
-    return result

@@ -753,7 +753,12 @@ and 3.
 
     def _withdraw(self, requests: Sequence[SerialRequest]) -> None:
         """Take back receives and messages that nothing has answered."""
-        for request in requests:
+        for given in requests:
+            request = given
+            if isinstance(given, SerialPrequest):
+                if given._under_way is None:
+                    continue
+                request, given._under_way = given._under_way, None
             if not request._done():
                 request._cancel()
             if request._message is not None:
