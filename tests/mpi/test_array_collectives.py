@@ -196,7 +196,7 @@ def test_another_root_or_operation_is_noticed():
             lambda: xp.mpi.gather(WORLD, GOOD, int(RANK > 0)),
             lambda: xp.mpi.allreduce(WORLD, GOOD, "min" if RANK else "max", check=True),
         ):
-            with pytest.raises(CommunicationError, match="or another root or operation; nothing was sent"):
+            with pytest.raises(CommunicationError, match="or another root, operation or width; nothing was sent"):
                 call()
     xp.mpi.bcast(WORLD, GOOD, check=True)
     xp.mpi.allreduce(WORLD, GOOD, check=True)

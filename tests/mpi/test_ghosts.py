@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cunumpy as xp
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError
 from mpi_under_test import MPI
 
 WORLD = MPI.COMM_WORLD
@@ -80,4 +80,24 @@ def test_arguments_are_checked():
         xp.mpi.exchange_ghosts(WORLD, np.zeros(5))
     with pytest.raises(ArgumentTypeError, match="'array' must be an array"):
         xp.mpi.exchange_ghosts(grid, [1, 2, 3])
+    grid.Free()
+
+
+def test_all_processes_raise_where_one_is_at_fault():
+    grid = WORLD.Create_cart([WORLD.size], [True])
+    guilty = WORLD.size - 1
+    if grid.rank == guilty:
+        with pytest.raises(ArgumentError, match="its neighbours need 2 own ones"):
+            xp.mpi.exchange_ghosts(grid, np.zeros(5), 2, check=True)
+    else:
+        with pytest.raises(CommunicationError, match=f"exchange_ghosts: the arguments on rank {guilty} are at fault"):
+            xp.mpi.exchange_ghosts(grid, np.zeros(6), 2, check=True)
+    if WORLD.size > 1:
+        with pytest.raises(CommunicationError, match="root, operation or width"):
+            xp.mpi.exchange_ghosts(grid, np.zeros(6), 1 + int(grid.rank == 0), check=True)
+        with pytest.raises(CommunicationError, match="exchange: the messages do not fit"):
+            xp.mpi.exchange_ghosts(grid, np.zeros((6, 3 + int(grid.rank == 0))), check=True)
+    block = np.full(5, float(grid.rank))
+    xp.mpi.exchange_ghosts(grid, block, check=True)
+    assert block[0] == (grid.rank - 1) % WORLD.size
     grid.Free()

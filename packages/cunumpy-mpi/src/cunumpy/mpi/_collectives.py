@@ -66,7 +66,7 @@ def bcast(comm: Any, array: Any, root: int = 0, *, cuda_aware: bool | None = Non
         buffer = buffer_for(comm, array, cuda_aware, function, send=here, recv=not here)
         return buffer, (kind_of([buffer.array[None]]), source)
 
-    buffer, (_, source) = _agreed(comm, prepared, check, function)
+    buffer, (_, source) = agreed(comm, prepared, check, function)
     with opened(buffer) as content:
         comm.Bcast(_typed(content, package), root=source)
 
@@ -153,7 +153,7 @@ def allreduce(
         shown = op if isinstance(op, str) else type(op).__name__
         return (buffer, given, operation), (kind_of([given[None]], shown),)
 
-    (buffer, given, operation), _ = _agreed(comm, prepared, check, function)
+    (buffer, given, operation), _ = agreed(comm, prepared, check, function)
     result = buffer.array
     if not _is_same(result, given):
         result[...] = given
@@ -361,6 +361,27 @@ def buffer_for(
     )
 
 
+def agreed(
+    comm: Any, prepared: Callable[[], tuple[Any, tuple[Any, ...]]], check: bool, function: str
+) -> tuple[Any, tuple[Any, ...]]:
+    """Return what was prepared, and with `check` only where that succeeded, alike, on all ranks."""
+    if not check:
+        return prepared()
+    fault: CuNumpyError | None = None
+    result: Any = None
+    own = np.zeros(2, np.int64)
+    try:
+        result = prepared()
+        own[1] = zlib.crc32(repr(result[1]).encode())
+    except CuNumpyError as error:
+        fault = error
+        own[0] = -1
+    everybody = np.zeros((comm.size, 2), np.int64)
+    comm.Allgather(own, everybody)
+    _raise_faults(fault, everybody, own[1], function)
+    return result  # type: ignore[no-any-return]
+
+
 def kind_of(arrays: list[Any], *others: Any) -> int:
     """Return a number that is the same for arrays of the same dtypes and shapes of one row, and equal other values."""
     kinds = [(array.dtype.str, array.dtype.descr, array.shape[1:]) for array in arrays]
@@ -409,27 +430,6 @@ def send_rows(
 # --- details ----------------------------------------------------------------------------------------------------------
 
 
-def _agreed(
-    comm: Any, prepared: Callable[[], tuple[Any, tuple[int, ...]]], check: bool, function: str
-) -> tuple[Any, tuple[int, ...]]:
-    """Return what was prepared, and with `check` only where that succeeded, alike, on all ranks."""
-    if not check:
-        return prepared()
-    fault: CuNumpyError | None = None
-    result: Any = None
-    own = np.zeros(2, np.int64)
-    try:
-        result = prepared()
-        own[1] = zlib.crc32(repr(result[1]).encode())
-    except CuNumpyError as error:
-        fault = error
-        own[0] = -1
-    everybody = np.zeros((comm.size, 2), np.int64)
-    comm.Allgather(own, everybody)
-    _raise_faults(fault, everybody, own[1], function)
-    return result  # type: ignore[no-any-return]
-
-
 def _raise_faults(fault: CuNumpyError | None, received: np.ndarray, kind: int, function: str) -> None:
     """Raise if the arguments of a rank are at fault, or of another kind than those here."""
     if fault is not None:
@@ -440,7 +440,7 @@ def _raise_faults(fault: CuNumpyError | None, received: np.ndarray, kind: int, f
         if other != kind:
             raise CommunicationError(
                 f"{function}: the arguments on rank {rank} have other dtypes or shapes than those here, or another "
-                "root or operation; nothing was sent."
+                "root, operation or width; nothing was sent."
             )
 
 

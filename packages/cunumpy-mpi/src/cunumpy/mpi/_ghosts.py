@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.mpi._collectives import agreed
 from cunumpy.mpi._exchange import exchange
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def exchange_ghosts(
     *,
     axes: Sequence[int] | None = None,
     cuda_aware: bool | None = None,
+    check: bool = False,
 ) -> None:
     """Fill the ghost cells of a block from the blocks of the neighbours, at faces, edges and corners.
 
@@ -39,6 +41,9 @@ def exchange_ghosts(
         The axes of the array that the dimensions of the grid belong to; by default the first ones.
     cuda_aware : bool, optional
         Whether MPI takes device memory; by default as recorded.
+    check : bool, default: False
+        Let all processes agree first that the arguments are in order, and that their messages fit, so that all raise
+        where they do not. It costs some small messages.
 
     Raises
     ------
@@ -46,6 +51,8 @@ def exchange_ghosts(
         A block with fewer own cells than layers along an axis, a width that is negative, axes that do not fit the grid.
     ArgumentTypeError
         A communicator that is no grid, or what is no array.
+    CommunicationError
+        With `check`: the arguments of another process are at fault, or blocks of neighbours do not fit.
 
     Notes
     -----
@@ -66,19 +73,23 @@ def exchange_ghosts(
             f"{function}: argument 'comm' must be a Cartesian communicator, got {_gate.describe(comm)}; make one by "
             "comm.Create_cart(dims, periods)."
         )
-    if _arrays.is_foreign_device_array(array):
-        array = _conversion.wrap_foreign(array, function)
-    if not hasattr(array, "ndim") or not hasattr(array, "dtype"):
-        raise ArgumentTypeError(f"{function}: argument 'array' must be an array, got {_gate.describe(array)}.")
-    chosen = _checked_axes(axes, comm.Get_dim(), array, function)
-    layers = _checked_widths(width, chosen, array, function)
+
+    def prepared() -> tuple[Any, tuple[Any, ...]]:
+        given = _conversion.wrap_foreign(array, function) if _arrays.is_foreign_device_array(array) else array
+        if not hasattr(given, "ndim") or not hasattr(given, "dtype"):
+            raise ArgumentTypeError(f"{function}: argument 'array' must be an array, got {_gate.describe(given)}.")
+        chosen = _checked_axes(axes, comm.Get_dim(), given, function)
+        layers = _checked_widths(width, chosen, given, function)
+        return (given, chosen), (given.dtype.str, *layers)
+
+    (block, chosen), (_, *layers) = agreed(comm, prepared, check, function)
     for dimension, (axis, count) in enumerate(zip(chosen, layers, strict=True)):
         if not count:
             continue
         below, above = comm.Shift(dimension, 1)
 
         def part(start: int, stop: int | None, axis: int = axis) -> Any:
-            return array[(slice(None),) * axis + (slice(start, stop),)]
+            return block[(slice(None),) * axis + (slice(start, stop),)]
 
         # The tag is the direction: below and above are one process where the grid has one or two along the axis.
         exchange(
@@ -86,6 +97,7 @@ def exchange_ghosts(
             sends=[(part(count, 2 * count), below, 0), (part(-2 * count, -count), above, 1)],
             receives=[(part(-count, None), above, 0), (part(0, count), below, 1)],
             cuda_aware=cuda_aware,
+            check=check,
         )
 
 
