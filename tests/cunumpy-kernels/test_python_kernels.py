@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 import math
 
@@ -692,6 +693,51 @@ def calls(x, y, z, sums, matrix):
         sums[1 + bump(sums, 1)] += sums[1] * bump(sums, 1)
         reset(matrix[1])
         sums[3] = bump(sums, 4) + sums[4] * 10
+
+
+@rawkernel(device=True)
+def reciprocal(x):
+    return 1.0 / x
+
+
+@rawkernel(device=True)
+def negated(flag):
+    return ~flag
+
+
+@rawkernel(mode="numpy")
+def lookalikes(x):
+    x[0] = reciprocal(0.0)
+    x[1] = reciprocal(-0.0)
+    x[2] = negated(1)
+    x[3] = negated(True)
+    x[4] = adder(1)(x[5], x[5]) + adder(2)(x[5], x[5]) + adder(3)(x[5], x[5]) + adder(4)(x[5], x[5])
+
+
+def test_device_functions_are_told_apart_where_equal_values_differ_and_functions_die():
+    x = np.zeros(6)
+    run(lookalikes, 1, 1, x)
+    np.testing.assert_array_equal(x, [np.inf, -np.inf, -2, 0, 10, 0])
+
+
+class Level(enum.IntEnum):
+    LOW = 3
+    HIGH = 2**40
+
+
+@rawkernel()
+def stored(x, value):
+    x[0] = value
+
+
+def test_integers_of_classes_of_their_own():
+    x = np.zeros(1, np.int64)
+    for value in (Level.LOW, Level.HIGH, 2**40, -(2**62)):
+        run(stored, 1, 1, x, value)
+        assert x[0] == value
+    for value in (2**64, -(2**64)):
+        with pytest.raises(TypeError, match="argument 1"):
+            stored(1, 1, (x, value))
 
 
 def test_device_functions_and_names():

@@ -219,7 +219,7 @@ def _key(value: Any) -> Any:
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.c_contiguous
     if kind is int:
-        return kind, -(2**31) <= value < 2**31, value >= 2**63
+        return kind, -(2**31) <= value < 2**31, value >= 2**63, -(2**63) <= value < 2**64
     if isinstance(value, np.generic) or kind in (bool, float, complex):
         return kind
     if hasattr(value, "dtype") and hasattr(value, "ndim") and hasattr(value, "flags"):
@@ -227,7 +227,9 @@ def _key(value: Any) -> Any:
     if hasattr(value, "__cuda_array_interface__"):
         interface = value.__cuda_array_interface__
         return kind, interface["typestr"], len(interface["shape"]), interface["shape"], interface.get("strides")
-    return kind, id(value)
+    if isinstance(value, int):  # of a class of its own, such as an enumeration's
+        return kind, _key(int(value))
+    return kind
 
 
 def _sizes(sizes: Any) -> Any:

@@ -175,7 +175,10 @@ class Program:
         self, function: PythonKernel, operands: list[Operand], caller: Translator, node: ast.AST
     ) -> DeviceFunction:
         """Return a device function, translated for certain arguments."""
-        key = (id(function), *(_key_of(one) for one in operands))
+        key = (
+            function,
+            *(_key_of(one) for one in operands),
+        )  # not its id: it may die
         if key in self._open:
             raise caller.error(
                 node,
@@ -217,12 +220,26 @@ def _key_of(operand: Operand) -> Any:
     if isinstance(operand, Several):
         return tuple(map(_key_of, operand.items))
     if isinstance(operand, Constant):
-        try:
-            hash(operand.value)
-        except TypeError:
-            return id(operand.value)
-        return type(operand.value), operand.value
+        return (
+            _Same(operand.value) if type(operand.value) not in _NUMBERS else (type(operand.value), repr(operand.value))
+        )
     return operand
+
+
+_NUMBERS = (bool, int, float, complex)  # equal ones may differ: 1 and True, 0.0 and -0.0
+
+
+class _Same:
+    """A key that equals only keys of the same object, which it keeps alive."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 class Translator:
