@@ -9,14 +9,12 @@ import pickle
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial import buffers, messages, operations
 from cunumpy.mpi._serial.attributes import Attributes
 from cunumpy.mpi._serial.buffers import is_in_place
 from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, INTEGERS, PROC_NULL, ROOT, UB, UNDEFINED, integer, own
-from cunumpy.mpi._serial.exceptions import error, no_pickle, would_wait
+from cunumpy.mpi._serial.exceptions import UnpicklableError, error, no_pickle, would_wait
 from cunumpy.mpi._serial.groups import Errors, Group, Info
 from cunumpy.mpi._serial.messages import MESSAGE_NO_PROC, Mailbox, Message, Posted
 from cunumpy.mpi._serial.operations import PREDEFINED_OPS, Op, as_op
@@ -31,15 +29,21 @@ _SUM = PREDEFINED_OPS["SUM"]
 _UNCHANGING = (int, float, complex, bool, str, bytes, type(None))
 
 
-def copied(value: Any) -> Any:
+def copied(value: Any, function: str, argument: str = "sendobj") -> Any:
     """Return a copy of an object, as if it had been sent; what can't change is its own copy."""
     if type(value) in _UNCHANGING:
         return value
-    return pickle.loads(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+    return pickle.loads(_pickled(value, function, argument))
 
 
-def _pickled(value: Any) -> np.ndarray:
-    return np.frombuffer(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), np.uint8)
+def _pickled(value: Any, function: str, argument: str) -> bytes:
+    try:
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError) as caught:
+        raise UnpicklableError(
+            f"{function}: argument {argument!r} can't be sent, because it can't be pickled: {caught}. Send arrays, and "
+            "objects whose classes and functions a module has at its top level."
+        ) from caught
 
 
 def items_of(values: Any, number: int, function: str, argument: str) -> list[Any]:
@@ -662,7 +666,7 @@ and 3.
         tag = messages.checked_tag(tag, function)
         if rank == PROC_NULL:
             return SerialRequest()
-        return self._box.send(Message(tag, _pickled(obj), None), mode)
+        return self._box.send(Message(tag, _pickled(obj, function, "obj"), None), mode)
 
     def _blocking_object(self, function: str, obj: Any, dest: int, tag: int, mode: str) -> None:
         request = self._send_object(function, obj, dest, tag, mode)
@@ -746,7 +750,7 @@ and 3.
         function = "comm.sendrecv"
         self._check(function)
         to, sendtag = messages.checked_dest(dest, function), messages.checked_tag(sendtag, function, "sendtag")
-        message = None if to == PROC_NULL else Message(sendtag, _pickled(sendobj), None)
+        message = None if to == PROC_NULL else Message(sendtag, _pickled(sendobj, function, "sendobj"), None)
         receive = self._recv_object(function, source, recvtag, None)
         send = SerialRequest() if message is None else self._box.send(message, "standard")
         return _Pair(receive, send, self._box, message).wait(status)
@@ -1004,18 +1008,18 @@ and 3.
         """Send an object of the root to all; every process gets a copy."""
         self._check("comm.bcast")
         _root(root, "comm.bcast")
-        return copied(obj)
+        return copied(obj, "comm.bcast", "obj")
 
     def gather(self, sendobj: Any, root: int = 0) -> list[Any]:
         """Collect one object of each process at the root, in a list."""
         self._check("comm.gather")
         _root(root, "comm.gather")
-        return [copied(sendobj)]
+        return [copied(sendobj, "comm.gather")]
 
     def allgather(self, sendobj: Any) -> list[Any]:
         """Collect one object of each process at all, in a list."""
         self._check("comm.allgather")
-        return [copied(sendobj)]
+        return [copied(sendobj, "comm.allgather")]
 
     def scatter(self, sendobj: Sequence[Any] | None, root: int = 0) -> Any:
         """Send one object of a sequence of the root to each process."""
@@ -1023,33 +1027,33 @@ and 3.
         _root(root, "comm.scatter")
         if sendobj is None:
             return None
-        return copied(items_of(sendobj, 1, "comm.scatter", "sendobj")[0])
+        return copied(items_of(sendobj, 1, "comm.scatter", "sendobj")[0], "comm.scatter")
 
     def alltoall(self, sendobj: Sequence[Any]) -> list[Any]:
         """Send one object of a sequence to each process, and receive one of each."""
         self._check("comm.alltoall")
-        return [copied(each) for each in items_of(sendobj, 1, "comm.alltoall", "sendobj")]
+        return [copied(each, "comm.alltoall") for each in items_of(sendobj, 1, "comm.alltoall", "sendobj")]
 
     def reduce(self, sendobj: Any, op: Any = _SUM, root: int = 0) -> Any:
         """Combine objects of all processes at the root."""
         self._check("comm.reduce")
         _root(root, "comm.reduce")
-        return copied(sendobj)
+        return copied(sendobj, "comm.reduce")
 
     def allreduce(self, sendobj: Any, op: Any = _SUM) -> Any:
         """Combine objects of all processes, for all."""
         self._check("comm.allreduce")
-        return copied(sendobj)
+        return copied(sendobj, "comm.allreduce")
 
     def scan(self, sendobj: Any, op: Any = _SUM) -> Any:
         """Combine objects of the processes up to each."""
         self._check("comm.scan")
-        return copied(sendobj)
+        return copied(sendobj, "comm.scan")
 
     def exscan(self, sendobj: Any, op: Any = _SUM) -> None:
         """Combine objects of the processes before each; None for rank 0."""
         self._check("comm.exscan")
-        copied(sendobj)
+        copied(sendobj, "comm.exscan")
 
     def ibcast(self, obj: Any, root: int = 0) -> SerialRequest:
         """Do `bcast`; the request's `wait` returns the copy. mpi4py has no such method."""

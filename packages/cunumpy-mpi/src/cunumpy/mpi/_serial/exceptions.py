@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
-from cunumpy.errors import ArgumentError, CommunicationError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError
 
 _CLASSES = {
     "BUFFER": "invalid buffer",
@@ -134,6 +135,10 @@ class MPIArgumentException(MPIException, ArgumentError):
 
 class BufferArgumentError(ArgumentError, BufferError):
     """A buffer that MPI can't use: not contiguous, read-only where it is written to, or in another byte order."""
+
+
+class UnpicklableError(ArgumentTypeError, pickle.PicklingError, AttributeError):
+    """An object that can't be pickled. Python raises any of the three types, so that a handler of each catches it."""
 
 
 class TypeCodeError(ArgumentError, KeyError):

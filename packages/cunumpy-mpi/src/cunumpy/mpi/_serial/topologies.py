@@ -120,9 +120,10 @@ class SerialTopocomm(SerialComm):
 
     def neighbor_alltoall(self, sendobj: Sequence[Any]) -> list[Any]:
         """Send an object to each neighbour, and receive one of each; None where there is no neighbour."""
-        self._check("comm.neighbor_alltoall")
+        function = "comm.neighbor_alltoall"
+        self._check(function)
         sources, destinations = self._neighbours()
-        objects = items_of(sendobj, len(destinations), "comm.neighbor_alltoall", "sendobj")
+        objects = items_of(sendobj, len(destinations), function, "sendobj")
         arriving = iter([each for each, rank in zip(objects, destinations, strict=True) if rank != PROC_NULL])
         received: list[Any] = []
         for k, rank in enumerate(sources):
@@ -130,13 +131,14 @@ class SerialTopocomm(SerialComm):
                 received.append(None)
             else:
                 in_order = next(arriving)
-                received.append(copied(objects[self._partner(k)] if self._partner(k) != k else in_order))
+                received.append(copied(objects[self._partner(k)] if self._partner(k) != k else in_order, function))
         return received
 
     def neighbor_allgather(self, sendobj: Any) -> list[Any]:
         """Send one object to all neighbours, and receive one of each; None where there is no neighbour."""
-        self._check("comm.neighbor_allgather")
-        return [None if rank == PROC_NULL else copied(sendobj) for rank in self._neighbours()[0]]
+        function = "comm.neighbor_allgather"
+        self._check(function)
+        return [None if rank == PROC_NULL else copied(sendobj, function) for rank in self._neighbours()[0]]
 
 
 def _unmatched(function: str) -> Exception:
