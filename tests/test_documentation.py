@@ -42,6 +42,27 @@ def test_every_error_and_warning_is_documented():
         assert issubclass(getattr(xp.errors, name), other)
 
 
+def test_every_public_name_is_in_the_reference():
+    listed = {}
+    for page in (DOCS / "reference").glob("*.md"):
+        module = None
+        for line in page.read_text().splitlines():
+            if match := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
+                module = listed.setdefault(match.group(1), [])
+            elif match := re.fullmatch(r"(?:   |\.\. (?:autoexception|data):: )(\w+)|\| `(\w+)` \|.*", line):
+                module.append(match.group(1) or match.group(2))
+    modules = {"cunumpy": {*xp.__all__} - {"__version__", "scipy", "numpy_backend", "cupy_backend"}}
+    submodules = [name for name in xp.__all__ if isinstance(getattr(xp, name), types.ModuleType)]
+    for name in ("xp", "kernel_testing", "kernels.jit", "kernels.jit.cg", "kernels.jit.cub", *submodules):
+        modules[f"cunumpy.{name}"] = set(importlib.import_module(f"cunumpy.{name}").__all__)
+        modules["cunumpy"].discard(name)
+    modules["cunumpy.kernels"].discard("jit")
+    modules["cunumpy.kernels.jit"] -= {"cg", "cub", "thrust"}
+    for names in listed.values():
+        assert len(names) == len(set(names))
+    assert {name: set(names) for name, names in listed.items()} == modules
+
+
 def public_objects():
     """Give every public function and class of CuNumpy's own, by its dotted name."""
     for name in xp.__all__:

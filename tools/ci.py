@@ -166,6 +166,9 @@ def mpi_tests(library: str, ranks: str) -> str:
     return MPI.replace("LIBRARY", library).replace("RANKS", ranks)
 
 
+# The site, without a warning; its code blocks run among the ordinary tests.
+DOCS = f'{WHEELS} --group docs sphinx-build -q -W --keep-going docs "$SCRATCH/site"'
+
 # Other people's programs on our packages, each release in an environment of its own.
 
 
@@ -179,6 +182,15 @@ def groups(readme: str) -> list[Group]:
             "types",
             f"{WHEELS} --group types mypy && "
             f"{WHEELS} --group types basedpyright --verifytypes cunumpy --ignoreexternal",
+        ),
+        Group("docs", DOCS, ALL, ("docs/",)),
+        Group(
+            "docs in a browser",
+            f'{DOCS} && uv run --no-project --with playwright==1.65.2 python tools/browse_docs.py "$SCRATCH/site"',
+            ALL,
+            ("docs/",),
+            program="chromium",
+            full_only=True,
         ),
         Group(
             "real CuPy",

@@ -38,15 +38,15 @@ class KSPResult:
     converged : bool
         Whether the tolerance was reached. Never true where `x` or the residual is NaN or infinite.
     reason : str
-        Why PETSc stopped, as in `KSPConvergedReason`_: ``"CONVERGED_RTOL"``, ``"DIVERGED_MAX_IT"``, ...
+        Why PETSc stopped, as in `KSPConvergedReason
+        <https://petsc.org/release/manualpages/KSP/KSPConvergedReason/>`__:
+        ``"CONVERGED_RTOL"``, ``"DIVERGED_MAX_IT"``, ...
     iterations : int
         Number of iterations.
     residual_norm : float
         The last norm that the method computed: of the preconditioned residual with left preconditioning.
     history : numpy.ndarray
         The norms of all iterations, that of the start first.
-
-    .. _KSPConvergedReason: https://petsc.org/release/manualpages/KSP/KSPConvergedReason/
 
     Examples
     --------
@@ -77,7 +77,9 @@ class SNESResult:
     converged : bool
         Whether a tolerance was reached. Never true where `x` or the residual is NaN or infinite.
     reason : str
-        Why PETSc stopped, as in `SNESConvergedReason`_: ``"CONVERGED_FNORM_RELATIVE"``, ``"DIVERGED_LINE_SEARCH"``, ...
+        Why PETSc stopped, as in `SNESConvergedReason
+        <https://petsc.org/release/manualpages/SNES/SNESConvergedReason/>`__:
+        ``"CONVERGED_FNORM_RELATIVE"``, ``"DIVERGED_LINE_SEARCH"``, ...
     iterations : int
         Number of Newton steps.
     linear_iterations : int
@@ -86,8 +88,6 @@ class SNESResult:
         Norm of the function at `x`.
     history : numpy.ndarray
         The norms of all steps, that of the start first.
-
-    .. _SNESConvergedReason: https://petsc.org/release/manualpages/SNES/SNESConvergedReason/
 
     Examples
     --------
