@@ -145,6 +145,16 @@ def test_limits_of_the_search():
     assert none.status.tolist() in ([-1], [-2])
     assert bracket_root(lambda x: x * x + 1.0, [1.0, 2.0], maxiter=5).status.tolist() == [-2, -2]
     assert bracket_root(lambda x: x + np.nan, [1.0]).status.tolist() == [-3]
+    # Ends that are not finite, and those outside of the limits, are not searched from.
+    found = bracket_root(
+        lambda x: x - 5.0,
+        np.array([np.inf, -np.inf, np.nan, 1.0, 3.5, 3.0, 1.0]),
+        np.array([4.0, 4.0, 4.0, 4.0, 9.0, 4.0, np.nan]),
+        xmin=np.array([0.0, 0.0, 0.0, 2.0, 3.0, np.nan, 0.0]),
+        xmax=8.0,
+    )
+    assert found.status.tolist() == [-3, -3, -3, -4, -4, -4, -3]
+    assert bracket_root(lambda x: x - 5.0, 1.0, xmin=3.0, xmax=-3.0).status == -4
     with pytest.raises(ArgumentError, match="'factor' must be above 1"):
         bracket_root(f, [1.0], factor=1.0)
 

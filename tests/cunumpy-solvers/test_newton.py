@@ -284,7 +284,16 @@ def test_results_of_callbacks_are_checked():
         ({"damping": 0.0}, ArgumentError, "'damping'"),
         ({"damping": 1.5}, ArgumentError, "'damping'"),
         ({"bounds": 3}, ArgumentError, "'bounds' must be a pair"),
-        ({"bounds": ([1, 2, 3], 4)}, ArgumentError, r"'bounds\[0\]' of shape"),
+        ({"bounds": ([1, 2, 3], 4)}, ArgumentError, r"'bounds\[0\]' must be a number or .* got shape \(3,\)"),
+        (
+            {"bounds": (4, 0)},
+            ArgumentError,
+            "'bounds' must have lower bounds that are not above the upper ones, and no",
+        ),
+        ({"bounds": (0, [1.0, -1.0])}, ArgumentError, "'bounds' must have lower bounds that are not above"),
+        ({"bounds": (np.nan, 4)}, ArgumentError, "'bounds' must have lower bounds"),
+        ({"tol": np.inf}, ArgumentError, "'tol' must be positive and finite, got float"),
+        ({"rtol": np.inf}, ArgumentError, "'rtol' must be 0 or positive and finite, got float"),
         ({"bounds": (0, 4), "x0": [1j, 2]}, ArgumentError, "'bounds' is for real"),
         ({"check_every": -1}, ArgumentError, "'check_every'"),
     ],
@@ -319,6 +328,29 @@ def test_iterates_stay_within_bounds(start, with_slope):
     assert all(0.01 <= x[0] <= 25.0 for x in seen.calls)
     assert result.converged[0]
     assert abs(result.root[0] - 1.0) < 1e-7
+
+
+@pytest.mark.parametrize("fprime", [None, lambda x: np.ones_like(x)])
+def test_a_bound_is_no_root(fprime):
+    """A point that the bound stops comes ever nearer to it, in steps below any tolerance: that is no convergence."""
+    result = newton(lambda x: x - 5.0, [1.0, 2.0], fprime, bounds=(0.0, [3.0, 7.0]), full_output=True)
+    assert result.status.tolist() in ([-2, 0], [-5, 0])
+    assert result.root[1] == pytest.approx(5.0)
+    # Roots at the bounds themselves are found.
+    result = newton(lambda x: (x - 3.0) * (x + 10.0), [1.0, 2.9], fprime and (lambda x: 2 * x + 7), bounds=(0.0, 3.0))
+    np.testing.assert_allclose(result, 3.0, rtol=1e-7)
+    # Equal bounds leave nothing to search.
+    assert newton(lambda x: x - 2.0, [1.0], fprime, bounds=(2.0, 2.0)) == 2.0
+
+
+@pytest.mark.parametrize("options", [{}, {"fprime": slope}, {"fprime": slope, "fprime2": lambda x: 2 + 0 * x}])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "c8"])
+def test_single_precision_converges_by_default(dtype, options):
+    a = np.geomspace(1e-2, 1e4, 50).astype("f4")
+    result = newton(lambda x: x * x - a, (1.5 * np.sqrt(a)).astype(dtype), full_output=True, **options)
+    assert result.converged.all()
+    assert result.root.dtype == (np.complex64 if dtype == "c8" else np.float32)
+    np.testing.assert_allclose(result.root, np.sqrt(a), rtol=1e-5 if options else 1e-3)
 
 
 def test_damping_converges_where_full_steps_do_not():

@@ -104,6 +104,9 @@ def test_failures_have_a_status_and_a_warning():
     with pytest.warns(ConvergenceWarning, match="1 of 2 integrals did not reach their tolerance") as caught:
         quad_batched(lambda x, k: 1 / x**k, 0.0, 1.0, ([0.0, 1.0],), limit=10)
     assert caught[0].filename == __file__
+    limits = quad_batched(np.exp, [np.nan, np.inf, -np.inf, -np.inf], [1.0, np.inf, -np.inf, 0.0], disp=False)
+    assert limits.status.tolist() == [-3, -3, -3, 0]
+    np.testing.assert_allclose(limits.integral, [np.nan, np.nan, np.nan, 1.0])
     rounded = quad_batched(lambda x: np.exp(x), 0.0, 1.0, epsabs=0.0, epsrel=1e-18, disp=False)
     assert rounded.status == -6
     assert rounded.integral == pytest.approx(np.e - 1, rel=1e-15)

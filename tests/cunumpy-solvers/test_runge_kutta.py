@@ -204,6 +204,15 @@ def _terminal(event, number=True):
     return event
 
 
+def test_an_event_may_end_what_has_no_end():
+    event = _terminal(lambda t, y: y[0] - 1e-3)
+    result = solve_ivp_batched(lambda t, y: -y, (0.0, np.inf), [[1.0, 50.0]], events=event, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(result.t, np.log([1e3, 5e4]), rtol=1e-7)
+    assert result.status.tolist() == [1, 1]
+    back = solve_ivp_batched(lambda t, y: y, (0.0, -np.inf), [[1.0]], events=event, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(back.t, -np.log(1e3), rtol=1e-7)
+
+
 def test_the_number_of_an_event_may_be_terminal():
     event = _terminal(lambda t, y: np.sin(t), 3)
     result = solve_ivp_batched(lambda t, y: -y, (0.5, 20.0), np.ones((1, 2)), events=event, max_step=0.5, rtol=1e-9)
@@ -236,6 +245,11 @@ def test_failures_have_a_status_and_a_warning():
         )
     assert result.status.tolist() == [0, -3]
     assert np.isfinite(result.y).all()
+    # Errors of nothing, relative to nothing: ended at once, not after all steps.
+    nothing = solve_ivp_batched(lambda t, y: -y, (0.0, 1.0), [[0.0, 1.0]], atol=0.0, disp=False)
+    assert nothing.status.tolist() == [-3, 0]
+    assert nothing.rejected[0] < 5
+    assert solve_ivp_batched(lambda t, y: y, (np.nan, 1.0), [[1.0]], disp=False).status.tolist() == [-3]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
@@ -279,6 +293,9 @@ def test_looking_seldom_or_never():
         ({"t_span": (0.0, [1.0, 2.0, 3.0])}, ArgumentError, r"'t_span\[1\]' of shape \(3,\) can't be broadcast"),
         ({"rtol": -1.0}, ArgumentError, "'rtol'"),
         ({"atol": [1.0, 2.0, 3.0]}, ArgumentError, "'atol' must be a number or have a value for each of the 1"),
+        ({"atol": -1e-6}, ArgumentError, "'atol' must be 0 or positive and finite, got float"),
+        ({"atol": [np.nan]}, ArgumentError, "'atol' must be 0 or positive and finite"),
+        ({"y0": np.empty((0, 2))}, ArgumentError, r"'y0' must have at least one component, got shape \(0, 2\)"),
         ({"max_step": 0.0}, ArgumentError, "'max_step'"),
         ({"first_step": 0.0}, ArgumentError, "'first_step'"),
         ({"max_steps": 0}, ArgumentError, "'max_steps'"),

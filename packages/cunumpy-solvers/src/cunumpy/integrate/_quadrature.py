@@ -80,7 +80,7 @@ class QuadResult(Printed):
     Parameters
     ----------
     integral : ndarray
-        The integrals.
+        The integrals; NaN where a limit is NaN, or both are the same infinity.
     error : ndarray
         Estimates of their absolute errors, usually far too large.
     status : ndarray of int8
@@ -243,6 +243,7 @@ def quad_batched(
             total, error = _sums(xp, integrals, which, n), _sums(xp, errors, which, n)
             rounds += 1
             bar.step()
+        total = xp.where(problem.finite, total, dtype.type(np.nan))
         status = (-status).reshape(problem.shape)
         result = QuadResult(
             (total * problem.sign).reshape(problem.shape),

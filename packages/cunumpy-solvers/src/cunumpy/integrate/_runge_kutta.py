@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cunumpy import _arrays, _gate
 from cunumpy._call_sites import warn
 from cunumpy.errors import ArgumentError, ArgumentTypeError, ConvergenceWarning
 from cunumpy.optimize._batched import (
@@ -156,7 +157,8 @@ def rk4(
     Parameters
     ----------
     fun : callable
-        ``fun(t, y, *args)`` gives the derivative, of the shape of `y`, which is that of `y0`; `t` is a float.
+        ``fun(t, y, *args)`` gives the derivative, of the shape of `y`, which is that of `y0`; `t` is a float. It must
+        not write to `y`.
     t_span : pair of float
         First and last time.
     y0 : array_like
@@ -205,18 +207,19 @@ def rk4(
         dtype = real_dtype(y.dtype).type
         for step in range(steps):
             t = first + step * h
-            k1 = call(t, y)
             if step == 0:
-                y = _promoted(batch, y, k1)
-            k2 = call(t + h / 2, y + dtype(h / 2) * k1)
-            k3 = call(t + h / 2, y + dtype(h / 2) * k2)
-            k4 = call(t + h, y + dtype(h) * k3)
-            increment = k2 + k3
-            increment *= 2
-            increment += k1
-            increment += k4
+                y, k = _first_derivative(call, t, y)
+            else:
+                k = call.kept(y.dtype, t, y)
+            increment = k.copy()
+            for part, weight in ((0.5, 2), (0.5, 2), (1.0, 1)):
+                k *= dtype(part * h)
+                k += y
+                k = call.kept(y.dtype, t + part * h, k)
+                increment += k if weight == 1 else weight * k
             increment *= dtype(h / 6)
-            y = (y + increment).astype(y.dtype, copy=False)
+            increment += y
+            y = increment
             bar.step()
             if save_every is not None and (step + 1) % save_every == 0:
                 saved.append(y)
@@ -252,9 +255,11 @@ def solve_ivp_batched(
     fun : callable
         ``fun(t, y, *args)`` gives the derivative, of the shape of `y`, which is that of `y0`: components on the first
         axis, systems on the others. `t` has the shape of the systems, since each is at a time of its own. A function
-        for SciPy's ``vectorized=True`` that calculates elementwise with `t` serves as it is.
+        for SciPy's ``vectorized=True`` that calculates elementwise with `t` serves as it is. It must not write to `t`
+        and `y`, but may return the same array again and again.
     t_span : pair of float or array_like
-        First and last time, for all systems or for each. Integration may go backwards.
+        First and last time, for all systems or for each. Integration may go backwards, and to an infinite time where
+        an event ends it.
     y0 : array_like, shape (n, \*batch)
         Start values, of n components. Arrays decide on the backend.
     t_eval : array_like, shape (times,), optional
@@ -323,6 +328,8 @@ def solve_ivp_batched(
         raise ArgumentError(
             f"{function}: argument 'y0' must have its components on the first axis, got a number; write [y0]."
         )
+    if y.shape[0] == 0:
+        raise ArgumentError(f"{function}: argument 'y0' must have at least one component, got shape {y.shape}.")
     flags = Flags(batch, check_every)
     max_steps = as_count(max_steps, "max_steps", function)
     functions = _as_events(function, events)
@@ -456,6 +463,10 @@ class _Solver:
         self.direction = xp.where(self.end < self.t, self.dtype.type(-1), self.dtype.type(1))
         self.rtol = max(as_tolerance(rtol, "rtol", function), 100 * float(np.finfo(self.dtype).eps))
         bound = batch.array(atol, "atol", kinds="biuf").astype(self.dtype)
+        if not _arrays.is_device_array(atol) and not np.all((np.asarray(atol) >= 0) & np.isfinite(atol)):
+            raise ArgumentError(
+                f"{function}: argument 'atol' must be 0 or positive and finite, got {_gate.given(atol)}."
+            )
         if bound.ndim > 1 or (bound.ndim == 1 and bound.shape != y.shape[:1]):
             raise ArgumentError(
                 f"{function}: argument 'atol' must be a number or have a value for each of the {y.shape[0]} "
@@ -473,11 +484,9 @@ class _Solver:
     def begin(self) -> None:
         """Evaluate at the start and choose the first steps."""
         xp = self.xp
-        k = self.call(self.t, self.y)
-        self.y = _promoted(self.batch, self.y, k)
-        self.k = k.astype(self.y.dtype, copy=False)
+        self.y, self.k = _first_derivative(self.call, self.t, self.y)
         finite = xp.isfinite(self.k).all(axis=0) & xp.isfinite(self.y).all(axis=0)
-        finite = finite & xp.isfinite(self.t) & xp.isfinite(self.end)
+        finite = finite & xp.isfinite(self.t) & ~xp.isnan(self.end)
         self.state = xp.where(finite, self.state, np.int8(NOT_FINITE))
         self.state = xp.where(self.t == self.end, np.int8(CONVERGED), self.state)
         interval = xp.abs(self.end - self.t)
@@ -494,7 +503,7 @@ class _Solver:
         d0, d1 = _norm(xp, y / scale), _norm(xp, k / scale)
         small = (d0 < 1e-5) | (d1 < 1e-5)
         h0 = xp.minimum(xp.where(small, 1e-6, 0.01 * d0 / xp.where(small, 1, d1)), interval).astype(self.dtype)
-        there = self.call(self.t + h0 * self.direction, y + h0 * self.direction * k)
+        there = self._derivative(self.t + h0 * self.direction, y + h0 * self.direction * k)
         d2 = _norm(xp, (there - k) / scale) / h0
         largest = xp.maximum(d1, d2)
         h1 = xp.where(largest <= 1e-15, xp.maximum(1e-6, h0 * 1e-3), (0.01 / largest) ** (1 / 5))
@@ -503,11 +512,11 @@ class _Solver:
 
     def step(self) -> _Segment:
         """Try one step of every active system."""
-        xp, t, y, _call, real = self.xp, self.t, self.y, self.call, self.dtype.type
+        xp, t, y, real = self.xp, self.t, self.y, self.dtype.type
         active = self.state == ACTIVE
         least = 10 * xp.abs(xp.nextafter(t, self.direction * real(np.inf)) - t)
         h = xp.where(self.fresh, xp.minimum(xp.maximum(self.h, least), real(self.max_step)), self.h)
-        hopeless = active & ~self.fresh & (h < least)
+        hopeless = active & ~self.fresh & ~(h >= least)  # NaN as well
         t_new = t + self.direction * h
         at_end = self.direction * (t_new - self.end) >= 0
         t_new = xp.where(at_end, self.end, t_new)
@@ -546,7 +555,7 @@ class _Solver:
         return _Segment(t, self.t, step, y, stages, accepted)
 
     def _derivative(self, t: Any, y: Any) -> Any:
-        return self.call(t, y).astype(self.y.dtype, copy=False)
+        return self.call.kept(self.y.dtype, t, y)
 
 
 class _Event:
@@ -564,7 +573,7 @@ class _Event:
         self.value = self(solver.t, solver.y)
 
     def __call__(self, t: Any, y: Any) -> Any:
-        return self.call(t, y).astype(self.solver.dtype, copy=False)
+        return self.call.kept(self.solver.dtype, t, y)
 
     def happened(self, segment: _Segment) -> Any:
         """Evaluate at the new step and tell which systems have an event in it."""
@@ -781,11 +790,12 @@ def _norm(xp: Any, scaled: Any) -> Any:
     return xp.sqrt(size.mean(axis=0))
 
 
-def _promoted(batch: Batch, y: Any, derivative: Any) -> Any:
-    """Return start values, complex if the derivative is."""
-    if derivative.dtype.kind == "c" and y.dtype.kind != "c":
-        return y.astype(complex_dtype(y.dtype))
-    return y
+def _first_derivative(call: Callback, t: Any, y: Any) -> tuple[Any, Any]:
+    """Return start values, complex if their derivative is, and that derivative."""
+    k = call(t, y)
+    if k.dtype.kind == "c" and y.dtype.kind != "c":
+        y = y.astype(complex_dtype(y.dtype))
+    return y, k.astype(y.dtype, order="C", copy=True)
 
 
 def _span(function: str, t_span: Any) -> tuple[float, float]:

@@ -27,6 +27,7 @@ CONVERGED = 0
 NO_SIGN_CHANGE = 1
 ITERATION_LIMIT = 2
 NOT_FINITE = 3
+OUTSIDE = 4
 ZERO_DERIVATIVE = 5
 ROUNDING = 6
 
@@ -212,6 +213,16 @@ class Callback:
         value = self.function(*arguments, *self.args)
         return self.checked(value, self.shape)
 
+    def kept(self, dtype: np.dtype[Any], *arguments: Any) -> Any:
+        """Call and return a copy in a dtype, to be used after further calls: those may write to the same array."""
+        values = self(*arguments)
+        if values.dtype.kind == "c" and dtype.kind != "c":
+            raise ArgumentError(
+                f"{self.batch.function}: callback {self.name!r} returned complex values, and the start values and its "
+                "first result are real; start from complex ones."
+            )
+        return values.astype(dtype, order="C", copy=True)
+
     def checked(self, value: Any, shape: tuple[int, ...]) -> Any:
         """Return a result as an array of the batch with the wanted shape."""
         batch = self.batch
@@ -273,8 +284,56 @@ def as_tolerance(value: Any, argument: str, function: str, *, positive: bool = F
     """Return a tolerance: a finite number that is not negative."""
     number = _as_number(value, argument, function)
     if not 0 <= number < np.inf or (positive and number == 0):
-        raise _bad_number(value, argument, function, "positive" if positive else "0 or positive")
+        expected = ("" if positive else "0 or ") + ("positive" if np.isfinite(number) else "positive and finite")
+        raise _bad_number(value, argument, function, expected)
     return number
+
+
+def as_bounds(batch: Batch, bounds: Any, x: Any, *, unknowns: bool = False) -> tuple[Any, Any] | None:
+    """Return a pair of lower and upper bounds in the shape of the iterates.
+
+    Their order is checked where both are on the host: nothing is read from the device for it.
+
+    Parameters
+    ----------
+    batch : Batch
+    bounds : tuple of two array_like, optional
+    x : ndarray
+        The iterates.
+    unknowns : bool
+        Whether the first axis is that of the unknowns, and bounds of its length belong to them.
+    """
+    if bounds is None:
+        return None
+    function, shape = batch.function, x.shape
+    try:
+        lower, upper = bounds
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{function}: argument 'bounds' must be a pair of a lower and an upper bound, each a number or an array."
+        ) from None
+    limits = []
+    on_host = []
+    for name, value in (("bounds[0]", lower), ("bounds[1]", upper)):
+        limit = batch.array(value, name, kinds="biuf").astype(x.dtype)
+        full = limit.shape + (1,) * (len(shape) - 1) if unknowns and limit.shape == shape[:1] else limit.shape
+        limit = limit.reshape(full)
+        if not _arrays.is_device_array(value):
+            on_host.append(np.reshape(value, full))
+        try:
+            limits.append(batch.xp.broadcast_to(limit, shape))
+        except ValueError:
+            each = f", one for each unknown, shape ({shape[0]},)," if unknowns else ""
+            raise ArgumentError(
+                f"{function}: argument {name!r} must be a number{each} or of a shape that can be broadcast to that of "
+                f"'x0', {shape}, got shape {limit.shape}."
+            ) from None
+    if len(on_host) == 2 and not np.less_equal(*on_host).all():
+        raise ArgumentError(
+            f"{function}: argument 'bounds' must have lower bounds that are not above the upper ones, and no NaN, got "
+            f"{_gate.given(lower)} and {_gate.given(upper)}."
+        )
+    return limits[0], limits[1]
 
 
 def _as_number(value: Any, argument: str, function: str) -> float:
@@ -320,10 +379,8 @@ def finish(batch: Batch, state: Any) -> Any:
     return -xp.where(state == ACTIVE, xp.int8(ITERATION_LIMIT), state)
 
 
-def warn_of_failures(batch: Batch, state: Any, largest: int | None, reasons: Sequence[int] = ()) -> None:
-    """Warn at the user's line if points have failed; only if flags were read at all."""
-    if largest in (None, CONVERGED):
-        return
+def warn_of_failures(batch: Batch, state: Any, reasons: Sequence[int] = ()) -> None:
+    """Warn at the user's line if points have failed."""
     xp = batch.xp
     counts = [xp.count_nonzero(state != CONVERGED), *(xp.count_nonzero(state == reason) for reason in reasons)]
     failed, *found = batch.read_all(xp.stack(counts) if batch.on_device else counts, "number of failures")

@@ -13,6 +13,7 @@ from cunumpy.optimize._batched import (
     CONVERGED,
     NO_SIGN_CHANGE,
     NOT_FINITE,
+    OUTSIDE,
     Batch,
     Callback,
     Flags,
@@ -96,7 +97,8 @@ class BracketResult(Printed):
     f_bracket : tuple of two ndarray
         The function there.
     status : ndarray of int8
-        0 found, -1 none within the limits, -2 iteration limit, -3 a value is NaN.
+        0 found, -1 none within the limits, -2 iteration limit, -3 an end is not finite or a value NaN, -4 the first
+        ends are not within the limits.
     success : ndarray of bool
         Whether `status` is 0.
     nit : int
@@ -138,6 +140,7 @@ def find_root(
     ----------
     f : callable
         ``f(x, *args)`` gives a real value for each entry of `x`, which always has the shape of the batch; or a number.
+        It must not write to `x`.
     bracket : tuple of two array_like
         The ends of the intervals, in any order, with a change of sign between them; broadcast with each other. Arrays
         decide on the backend, numbers and lists alone belong to the active one.
@@ -194,12 +197,13 @@ def find_root(
     flags = Flags(batch, check_every)
     function = Callback(f, "f", batch, shape, args, kinds="biuf")
     with batch.running(), Progress(progress, batch.function, "iteration", maxiter) as bar:
-        solver = Chandrupatla(batch, x1, x2, function(x1), function(x2), xatol, xrtol, fatol)
+        f1, f2 = function.kept(x1.dtype, x1), function.kept(x2.dtype, x2)
+        solver = Chandrupatla(batch, x1, x2, f1, f2, xatol, xrtol, fatol)
         iterations = 0
         going = bool(x1.size) and (not flags.check_every or batch.on_device or solver.any_active())
         while going:
             x = solver.next()
-            solver.take(function(x))
+            solver.take(function.kept(x.dtype, x))
             iterations += 1
             bar.step()
             going = flags.go_on(lambda: solver.state, iterations, iterations == maxiter)
@@ -227,7 +231,7 @@ class Chandrupatla:
         self.batch = batch
         self.x1, self.x2, self.x3 = x1, x2, x2
         dtype = x1.dtype
-        self.f1, self.f2 = f1.astype(dtype, copy=False), f2.astype(dtype, copy=False)
+        self.f1, self.f2 = f1, f2
         self.f3 = self.f2
         self.xatol, self.xrtol, self.fatol = dtype.type(xatol), dtype.type(xrtol), dtype.type(fatol)
         with np.errstate(all="ignore"):
@@ -251,7 +255,6 @@ class Chandrupatla:
     def take(self, f: Any) -> None:
         """Narrow the brackets by the values at `next`."""
         xp = self.xp
-        f = f.astype(self.x.dtype, copy=False)
         with np.errstate(all="ignore"):
             same = xp.sign(f) == xp.sign(self.f1)
             self.x3, self.x2 = xp.where(same, self.x1, self.x2), xp.where(same, self.x2, self.x1)
@@ -335,7 +338,7 @@ def bracket_root(
     xl0, xr0 : array_like
         First ends, broadcast with each other; `xr0` is by default ``xl0 + 1``. Arrays decide on the backend.
     xmin, xmax : array_like, optional
-        Limits of the search, which come near but are not evaluated themselves. By default there are none.
+        Limits of the search, which comes near them but does not evaluate there. By default there are none.
     factor : float
         How much wider each step is than the one before, above 1.
     args : tuple
@@ -379,11 +382,14 @@ def bracket_root(
     ordered = xp.minimum(left, right), xp.maximum(left, right)
     with batch.running(), np.errstate(all="ignore"), Progress(progress, function, "iteration", maxiter) as bar:
         left, right = ordered
-        f_left, f_right = values(left), values(right)
-        dtype = xp.result_type(left.dtype, f_left.dtype, f_right.dtype) if left.size else left.dtype
-        f_left, f_right = f_left.astype(dtype, copy=False), f_right.astype(dtype, copy=False)
+        dtype = left.dtype
+        f_left, f_right = values.kept(dtype, left), values.kept(dtype, right)
         found = [left, right, f_left, f_right]
-        state = xp.full(left.shape, np.int8(ACTIVE))
+        state = xp.where(xp.isfinite(left) & xp.isfinite(right), np.int8(ACTIVE), np.int8(NOT_FINITE))
+        for limit, inside in ((lowest, xp.greater_equal), (highest, xp.less_equal)):
+            if limit is not None:
+                inside = inside(left, limit) & inside(right, limit)
+                state = xp.where(inside | (state != ACTIVE), state, np.int8(OUTSIDE))
         step = xp.maximum(right - left, xp.abs(left) * np.finfo(left.dtype).eps * 16)
         # One search to the left and one to the right, each with the ends of its last step.
         outer = [left, right]
@@ -401,7 +407,7 @@ def bracket_root(
             # Points that are done are evaluated where they are.
             active = state == ACTIVE
             new = [xp.where(active & xp.isfinite(x), x, old) for x, old in zip(new, outer, strict=True)]
-            f_new = [values(x).astype(dtype, copy=False) for x in new]
+            f_new = [values.kept(dtype, x) for x in new]
             stuck = (new[0] == outer[0]) & (new[1] == outer[1]) & active
             state = _bracketed(xp, state, found, new[0], outer[0], f_new[0], f_outer[0])
             state = _bracketed(xp, state, found, outer[1], new[1], f_outer[1], f_new[1])

@@ -18,6 +18,7 @@ from cunumpy.optimize._batched import (
     Callback,
     Flags,
     as_args,
+    as_bounds,
     as_count,
     as_tolerance,
     batch_of,
@@ -218,7 +219,7 @@ def least_squares_batched(
     maxiter = as_count(maxiter, "maxiter", function)
     flags = Flags(batch, check_every)
     residuals = _Residuals(fun, "fun", batch, x.shape[1:], args)
-    limits = _bounds(batch, bounds, x)
+    limits = as_bounds(batch, bounds, x, unknowns=True)
     with batch.running(), Progress(progress, function, "iteration", maxiter) as bar, np.errstate(all="ignore"):
         solver = _Solver(batch, residuals, jac, args, x, limits, tolerances)
         iterations = 0
@@ -461,26 +462,3 @@ def _solve_positive(xp: Any, matrix: Any, right: Any) -> Any:
             target = target - lower[k][i] * x[k]
         x[i] = target / lower[i][i]
     return xp.stack(x)
-
-
-def _bounds(batch: Batch, bounds: Any, x: Any) -> tuple[Any, Any] | None:
-    if bounds is None:
-        return None
-    xp, function = batch.xp, batch.function
-    try:
-        lower, upper = bounds
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{function}: argument 'bounds' must be a pair of lower and upper bounds.") from None
-    limits = []
-    for name, value in (("bounds[0]", lower), ("bounds[1]", upper)):
-        limit = batch.array(value, name, kinds="biuf").astype(x.dtype)
-        if limit.shape == x.shape[:1]:
-            limit = limit.reshape(limit.shape + (1,) * (x.ndim - 1))
-        try:
-            limits.append(xp.broadcast_to(limit, x.shape))
-        except ValueError:
-            raise ArgumentError(
-                f"{function}: argument {name!r} must be a number, one for each unknown, shape ({x.shape[0]},), or of "
-                f"the shape of 'x0', {x.shape}, got shape {limit.shape}."
-            ) from None
-    return limits[0], limits[1]

@@ -17,6 +17,7 @@ from cunumpy.optimize._batched import (
     Callback,
     Flags,
     as_args,
+    as_bounds,
     as_count,
     as_tolerance,
     batch_of,
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NewtonResult", "newton"]
 
-_BLOCK = 8192  # points whose temporary arrays stay in a processor's cache
+_BLOCK = 16384  # points whose temporary arrays stay in a processor's cache
+_PRODUCT = 8192  # points of one scalar product, which BLAS leaves to a single thread
+_TOLERANCE = 1.48e-8  # SciPy's
 
 
 class _Fields(NamedTuple):
@@ -98,7 +101,7 @@ def newton(
     x0: Any,
     fprime: Callable[..., Any] | None = None,
     args: tuple[Any, ...] = (),
-    tol: float = 1.48e-08,
+    tol: float | None = None,
     maxiter: int = 50,
     rtol: float = 0.0,
     full_output: bool = False,
@@ -120,7 +123,8 @@ def newton(
     ----------
     func : callable
         ``func(x, *args)`` gives one value for each entry of `x`, which always has the shape of `x0`; or a single
-        number. Lists are accepted from host callbacks.
+        number. Lists are accepted from host callbacks. It must not write to `x`, but may return the same array again
+        and again.
     x0 : array_like
         Start values of any shape. A device array is solved on the device, a NumPy array on the host, numbers and
         lists on the active backend. Never modified.
@@ -128,8 +132,9 @@ def newton(
         First and second derivative, called as `func` is.
     args : tuple
         Further arguments of the callbacks, passed as they are.
-    tol : float
-        A point has converged when its step is smaller than ``tol + rtol * abs(x)``, or its value exactly 0. Positive.
+    tol : float, optional
+        A point has converged when its step is smaller than ``tol + rtol * abs(x)``, or its value exactly 0. Positive;
+        by default 1.48e-8, and 3.45e-4 in single precision, so that the next step would be lost in rounding.
     maxiter : int
         Most iterations.
     rtol : float
@@ -139,8 +144,8 @@ def newton(
     x1 : array_like, optional
         Second start values of the secant method; by default `x0` moved by ``eps**0.33``, absolutely and relatively.
     bounds : tuple of two array_like, optional
-        Lower and upper bound of the iterates, broadcast with `x0`; real `x0` only. A step that leaves them goes half
-        the way to the bound.
+        Lower and upper bound of the iterates, broadcast with `x0`; real `x0` only. Of a step that would leave them only
+        half the way to the bound is gone, which does not count as convergence.
     damping : float
         Factor of the steps, above 0 and at most 1. Below 1 convergence is linear, but more often reached from afar.
     disp : bool
@@ -190,7 +195,8 @@ def newton(
     batch = batch_of("newton", x0=x0, x1=x1)
     function = batch.function
     args = as_args(args, function)
-    tol, rtol = as_tolerance(tol, "tol", function, positive=True), as_tolerance(rtol, "rtol", function)
+    tol = None if tol is None else as_tolerance(tol, "tol", function, positive=True)
+    rtol = as_tolerance(rtol, "rtol", function)
     damping = as_tolerance(damping, "damping", function, positive=True)
     if damping > 1.0:
         raise ArgumentError(f"newton: argument 'damping' must be above 0 and at most 1, got {damping}.")
@@ -209,7 +215,12 @@ def newton(
         if each is not None
     ]
     x = batch.floating(start)
-    limits = _checked_bounds(batch, bounds, x)
+    if tol is None:
+        info = np.finfo(x.dtype)
+        tol = float(info.eps) ** 0.5 if info.dtype == np.float32 else _TOLERANCE
+    if bounds is not None and x.dtype.kind == "c":
+        raise ArgumentError("newton: argument 'bounds' is for real start values, and 'x0' is complex.")
+    limits = as_bounds(batch, bounds, x)
     solver = _Newton(batch, functions, x, tol, rtol, damping, limits)
     with batch.running(), Progress(progress, function, "iteration", maxiter) as bar:
         if x.size:
@@ -217,11 +228,12 @@ def newton(
                 solver.secant(x1, maxiter, flags, bar)
             else:
                 solver.newton(maxiter, flags, bar)
-        state, root = solver.state(), solver.x
+        root = solver.x
         if not full_output:
-            if disp and x.size:
-                warn_of_failures(batch, state, flags.largest, (ZERO_DERIVATIVE, NOT_FINITE))
+            if disp and flags.largest not in (None, CONVERGED):
+                warn_of_failures(batch, solver.state(), (ZERO_DERIVATIVE, NOT_FINITE))
             return root
+        state = solver.state()
         return NewtonResult(
             root,
             state == CONVERGED,
@@ -230,30 +242,6 @@ def newton(
             solver.iterations,
             functions[0].calls,
         )
-
-
-def _checked_bounds(batch: Batch, bounds: Any, x: Any) -> tuple[Any, Any] | None:
-    if bounds is None:
-        return None
-    if x.dtype.kind == "c":
-        raise ArgumentError("newton: argument 'bounds' is for real start values, and 'x0' is complex.")
-    try:
-        given = dict(zip(("bounds[0]", "bounds[1]"), bounds, strict=True))
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            "newton: argument 'bounds' must be a pair of a lower and an upper bound, each a number or an array."
-        ) from None
-    limits = []
-    for argument, value in given.items():
-        limit = batch.array(value, argument, kinds="biuf").astype(x.dtype)
-        try:
-            limits.append(batch.xp.broadcast_to(limit, x.shape))
-        except ValueError:
-            raise ArgumentError(
-                f"newton: argument {argument!r} of shape {limit.shape} can't be broadcast to the shape {x.shape} of "
-                "'x0'."
-            ) from None
-    return limits[0], limits[1]
 
 
 class _Newton:
@@ -282,6 +270,7 @@ class _Newton:
         self.active = xp.ones(x.shape, np.bool_)
         self.failure = xp.zeros(x.shape, np.int8)  # of points that are not active
         self.iterations = 0
+        self.reused = False  # whether functions write their results to one array
         n = x.size
         blocks = max(1, n) if batch.on_device else _BLOCK
         self.parts = [slice(begin, begin + blocks) for begin in range(0, n, blocks)]
@@ -292,17 +281,15 @@ class _Newton:
         return self.batch.xp.where(self.active, np.int8(ACTIVE), self.failure)
 
     def newton(self, maxiter: int, flags: Flags, bar: Progress) -> None:
-        func, *derivatives = self.functions
         while True:
-            f = self._values(func)
+            f = self._values(self.functions[0], kept=self.reused)
             self.iterations += 1
             bar.step()
             if flags.check_every and not self.batch.on_device and f.flat[0] == 0 and not f.any():
                 self.active[...] = False
                 self.left = [0] * len(self.left)
             else:
-                slopes = [self._values(derivative) for derivative in derivatives]
-                self._move([f, *slopes], self._newton_step)
+                self._move(self._with_derivatives(f), self._newton_step)
             if not self._go_on(flags, maxiter):
                 return
 
@@ -332,6 +319,7 @@ class _Newton:
             if not self._go_on(flags, maxiter):
                 return
             f_older, f = f, self._values(func, kept=True)
+            older = older.astype(self.x.dtype, copy=False)
 
     def _go_on(self, flags: Flags, maxiter: int) -> bool:
         last = self.iterations == maxiter
@@ -345,15 +333,29 @@ class _Newton:
         return xp.asarray(x if self.limits is None else xp.clip(x, *self.limits))
 
     def _values(self, function: Callback, *, kept: bool = False) -> Any:
-        """Evaluate; go over to complex iterates if the values are complex. Those that are kept don't share memory."""
+        """Evaluate; go over to complex iterates if the values are complex. Those that are kept are copied."""
         values = function(self.x)
+        if values.dtype.kind in "biu":  # whose differences may wrap
+            return values.astype(self.x.dtype)
         if values.dtype.kind == "c" and self.x.dtype.kind != "c":
             if self.limits is not None:
                 raise ArgumentError(
                     f"newton: argument 'bounds' is for real values, and {function.name!r} gave complex ones."
                 )
             self.x = self.x.astype(complex_dtype(self.x.dtype))
-        return values.copy() if kept and self.batch.xp.may_share_memory(values, self.x) else values
+        return values.copy() if kept else values
+
+    def _with_derivatives(self, f: Any) -> list[Any]:
+        """Return the values of the function and of its derivatives."""
+        values = [f]
+        for derivative in self.functions[1:]:
+            new = self._values(derivative, kept=self.reused)
+            if any(self.batch.xp.may_share_memory(new, other) for other in values):
+                # They write to one array, so that the earlier values are gone.
+                self.reused = True
+                return self._with_derivatives(self._values(self.functions[0], kept=True))
+            values.append(new)
+        return values
 
     def _move(self, values: list[Any], step: Any) -> None:
         """Move all active points, and say how they stand."""
@@ -381,8 +383,7 @@ class _Newton:
             step = xp.where(xp.abs(correction) < 1, step / (1 - correction), step)
             values.append(curvature)
         if not self._move_plainly(x, active, whole, step, values[1:]):
-            moved, step = self._target(x, step, limits)
-            self._move_some(x, active, failure, moved, step, values, f == 0, slope == 0)
+            self._move_some(x, active, failure, self._target(x, step, limits), step, values, f == 0, slope == 0)
 
     def _secant_step(
         self, x: Any, active: Any, failure: Any, whole: bool, limits: Any, f: Any, f_older: Any, older: Any
@@ -409,20 +410,18 @@ class _Newton:
         middle = (x + older) / 2
         self._put(middle, (x == older) | exact, x)
         level_now = level & active
-        moved, step = self._target(x, step, limits)
-        self._move_some(x, active, failure, moved, step, [f, f_older], exact, level)
+        self._move_some(x, active, failure, self._target(x, step, limits), step, [f, f_older], exact, level)
         self._put(x, level_now & (failure == ZERO_DERIVATIVE), middle)
         older[...] = before
 
-    def _target(self, x: Any, step: Any, limits: Any) -> tuple[Any, Any]:
-        """Return where a step leads to, and the step that counts for convergence."""
+    def _target(self, x: Any, step: Any, limits: Any) -> Any:
+        """Return where a step leads to."""
         moved = x - (step if self.damping == 1.0 else step * x.dtype.type(self.damping))
-        if limits is not None:
-            xp = self.batch.xp
-            lower, upper = limits
-            moved = xp.where(moved < lower, (x + lower) / 2, xp.where(moved > upper, (x + upper) / 2, moved))
-            step = xp.where(xp.isfinite(step), x - moved, step)
-        return moved, step
+        if limits is None:
+            return moved
+        xp = self.batch.xp
+        lower, upper = limits
+        return xp.where(moved < lower, (x + lower) / 2, xp.where(moved > upper, (x + upper) / 2, moved))
 
     def _move_plainly(self, x: Any, active: Any, whole: bool, step: Any, divisors: list[Any]) -> bool:
         """Do the common case, if it is one: on the host, without bounds and damping, all steps finite."""
@@ -432,11 +431,15 @@ class _Newton:
             step *= active
         # A zero divisor shows in the step, an infinite one does not. A product that overflows only costs time.
         for divisor in divisors:
-            if not isfinite(abs(np.vdot(step, divisor))):
-                return False
+            for begin in range(0, x.size, _PRODUCT):
+                part = slice(begin, begin + _PRODUCT)
+                if not isfinite(abs(np.vdot(step[part], divisor[part]))):
+                    return False
         np.subtract(x, step, out=x, casting="same_kind")
         size = np.abs(step) if step.dtype.kind == "c" else np.abs(step, out=step)
-        active &= size >= (self.tol if self.rtol == 0 else self.tol + self.rtol * np.abs(x))
+        small = size < (self.tol if self.rtol == 0 else self.tol + self.rtol * np.abs(x))
+        if np.count_nonzero(small):
+            np.greater(active, small, out=active)  # those that are active and not small
         return True
 
     def _move_some(
