@@ -117,7 +117,7 @@ TAKE_HOST_DATA = {
     "array", "array2string", "array_repr", "array_str", "asanyarray", "asarray", "asarray_chkfinite",
     "ascontiguousarray", "asfarray", "asfortranarray", "atleast_1d", "atleast_2d", "atleast_3d", "can_cast", "copy",
     "diag", "diagflat", "dstack", "hstack", "iscomplexobj", "isrealobj", "isscalar", "min_scalar_type", "ndim",
-    "require", "result_type", "row_stack", "shape", "vstack",
+    "ix_", "require", "result_type", "row_stack", "shape", "vstack",
 }  # fmt: skip
 SAMPLES = [call.strip() for line in CALLS.strip().splitlines() for call in line.split(" ; ")]
 

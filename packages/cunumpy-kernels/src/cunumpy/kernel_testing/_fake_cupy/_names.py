@@ -70,6 +70,11 @@ class _Grid:
         return functions.wrapped(self._grid[key], ())
 
 
+def _joined_item(item: Any) -> Any:
+    """Return an item of ``r_``; lists are copied to the device."""
+    return functions.copied_argument("r_", item) if isinstance(item, (list, tuple)) else functions._sequence(item)
+
+
 class _Joiner:
     """``r_`` and ``c_``: arrays joined by indexing."""
 
@@ -77,7 +82,7 @@ class _Joiner:
         self._joiner = numpy_joiner
 
     def __getitem__(self, key: Any) -> ndarray:
-        items = tuple(functions._sequence(item) for item in (key if isinstance(key, tuple) else (key,)))
+        items = tuple(_joined_item(item) for item in (key if isinstance(key, tuple) else (key,)))
         return wrap(self._joiner[items])
 
 

@@ -63,8 +63,13 @@ COPIED = frozenset(
         ("put", "v"),
         ("put_along_axis", "values"),
         ("take", "indices"),
-        ("histogram2d", "bins"),
-        ("histogramdd", "bins"),
+        ("histogram", "bins"),
+        ("average", "weights"),
+        ("append", "values"),
+        ("extract", "condition"),
+        ("place", "mask"),
+        ("place", "vals"),
+        ("cov", "y"),
         ("percentile", "q"),
         ("quantile", "q"),
     ]
@@ -121,12 +126,21 @@ def data_argument(function: str, parameter: str, value: Any, *, first: bool) -> 
     if isinstance(value, ndarray):
         return used(value)
     if (function, parameter) in COPIED:
-        return value if isinstance(value, (int, slice)) else from_host(value)._buffer
+        return copied_argument(function, value)
     if is_host_array(value) or isinstance(value, (list, tuple)):
         raise unsupported(value)
     if first and function not in SCALARS_TOO:
         raise TypeError(f"{function}() needs a cupy.ndarray as its first argument, got {type(value)}")
     return operand(value)
+
+
+def copied_argument(function: str, value: Any) -> Any:
+    """Return an argument of which CuPy takes host data, too, and copies it."""
+    if isinstance(value, ndarray):
+        return used(value)
+    if is_host_array(value) or isinstance(value, (list, tuple)):
+        return announced_copy(value, f"{function}()")._buffer
+    return value
 
 
 def _sequence(value: Any, *, nested: bool = True) -> Any:
@@ -512,10 +526,7 @@ def quantile(
 
 
 def _quantile(compute: Any, name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool) -> ndarray:
-    if is_host_array(q):
-        raise unsupported(q)
-    fractions = q._buffer if isinstance(q, ndarray) else q
-    result = compute(unwrap(a), fractions, axis=axis, method=method, keepdims=keepdims)
+    result = compute(unwrap(a), copied_argument(name, q), axis=axis, method=method, keepdims=keepdims)
     if out is None:
         return wrap(result)
     target(out)[...] = result
@@ -724,8 +735,46 @@ def reshape(a: Any, newshape: Any, order: Any = "C", copy: Any = None) -> ndarra
 
 def delete(arr: Any, indices: Any, axis: Any = None) -> ndarray:
     """Return a copy without some rows."""
-    chosen = indices._buffer if isinstance(indices, ndarray) else indices
-    return wrap(np.delete(unwrap(arr), chosen, axis))
+    return wrap(np.delete(unwrap(arr), copied_argument("delete", indices), axis))
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> ndarray:
+    """Return evenly spaced values; bounds on the device are read by the host."""
+    bounds = [
+        announced_read(one, "arange()").item() if isinstance(one, ndarray) else one for one in (start, stop, step)
+    ]
+    return wrap(np.arange(*bounds, dtype=None if dtype is None else check_dtype(dtype)))
+
+
+def ix_(*args: Any) -> tuple[ndarray, ...]:
+    """Return an open mesh of indices."""
+    return tuple(wrap(one) for one in np.ix_(*(copied_argument("ix_", one) for one in args)))
+
+
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: Any = None
+) -> tuple[ndarray, ...]:
+    """Count points of the plane in bins."""
+    if isinstance(bins, ndarray):
+        bins = [bins, bins]
+    elif isinstance(bins, (list, tuple, np.ndarray)) and len(bins) != 2:
+        raise ValueError("array-like bins not supported in CuPy")
+    hist, edges = histogramdd([x, y], bins, range, weights, bool(density))
+    return hist, edges[0], edges[1]
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
+) -> tuple[ndarray, list[ndarray]]:
+    """Count points in bins, whose edges are on the device."""
+    points: Any = unwrap(sample) if isinstance(sample, ndarray) else [unwrap(one) for one in sample]
+    if isinstance(bins, (list, tuple, np.ndarray)):
+        if not all(isinstance(one, ndarray) or np.ndim(one) == 0 for one in bins):
+            raise ValueError("array-like bins not supported")
+        bins = [operand(one) for one in bins]
+    factors = None if weights is None else copied_argument("histogramdd", weights)
+    hist, edges = np.histogramdd(points, bins, range, density, factors)
+    return wrap(hist), [wrap(one) for one in edges]
 
 
 def concatenate(tup: Any, axis: Any = 0, out: Any = None, dtype: Any = None, casting: str = "same_kind") -> ndarray:
@@ -972,13 +1021,13 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     name: globals()[name]
     for name in _words(
         """
-    apply_along_axis apply_over_axes argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray
+    apply_along_axis apply_over_axes arange argmax argmin argsort array asarray asarray_chkfinite ascontiguousarray
     asfarray asfortranarray asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack
     concatenate copy copyto corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool
-    get_default_pinned_memory_pool hstack in1d is_available iscomplexobj isrealobj isscalar lexsort load
-    mask_indices meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise poly polyadd polyfit
-    polymul polysub polyval quantile require reshape result_type roots save savetxt savez savez_compressed shape
-    show_config sort stack vstack where
+    get_default_pinned_memory_pool histogram2d histogramdd hstack in1d is_available iscomplexobj isrealobj isscalar ix_
+    lexsort load mask_indices meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise poly
+    polyadd polyfit polymul polysub polyval quantile require reshape result_type roots save savetxt savez
+    savez_compressed shape show_config sort stack vstack where
     """
     )
 }

@@ -55,6 +55,16 @@ def announced_read(array: ndarray, description: str) -> np.ndarray[Any, Any]:
     return buffer
 
 
+def announced_walk(array: ndarray) -> None:
+    """Record a loop of the host over the elements of an array, which reads none of them yet."""
+    from cunumpy import _transfers
+
+    if _transfers.watching():
+        text = f"iteration over the elements of a device array, shape={array.shape}, dtype={array.dtype}"
+        _transfers.announce("sync", text, 0, implicit=True)
+        _transfers.record("sync", text, 0, implicit=True)
+
+
 def _waited(array: ndarray) -> np.ndarray[Any, Any]:
     """Return the buffer for the host, which waits for the current stream."""
     if not asynchrony.is_on():
@@ -66,7 +76,7 @@ def _waited(array: ndarray) -> np.ndarray[Any, Any]:
     return buffer
 
 
-def announced_copy(value: Any, description: str) -> ndarray:
+def announced_copy(value: Any, description: str, dtype: Any = None) -> ndarray:
     """Return a device array for an implicit copy of host data, after announcing and recording it."""
     from cunumpy import _transfers
 
@@ -74,7 +84,7 @@ def announced_copy(value: Any, description: str) -> ndarray:
     text = f"{description} of host data of type {type(value).__name__}"
     if watched:
         _transfers.announce("to_device", text, getattr(value, "nbytes", None), implicit=True)
-    array = from_host(value)
+    array = from_host(value, dtype)
     if watched:
         _transfers.record("to_device", text, array.nbytes, implicit=True)
     return array
@@ -132,8 +142,8 @@ def _seen(array: ndarray) -> np.ndarray[Any, Any]:
     return asynchrony.seen(array) if asynchrony.is_on() else array._buffer
 
 
-def target(array: Any) -> np.ndarray[Any, Any]:
-    """Return the buffer of a device array for writing; TypeError for anything else."""
+def target(array: Any, reads: bool = False) -> np.ndarray[Any, Any]:
+    """Return the buffer of a device array for writing, and perhaps reading; TypeError for anything else."""
     buffer = unwrap(array)
     if asynchrony.is_on():
         asynchrony.writing(array)
@@ -233,7 +243,7 @@ class Flags:
 def _index(key: Any) -> Any:
     """Return an index with which NumPy selects what CuPy would select.
 
-    Lists and NumPy arrays are accepted as indices, as by CuPy. An index out of bounds is an error, where CuPy wraps it
+    Lists and NumPy arrays are copied to the device, as by CuPy. An index out of bounds is an error, where CuPy wraps it
     around silently: code that does so is wrong on the other backend.
     """
     if isinstance(key, tuple):
@@ -245,10 +255,23 @@ def _index_item(item: Any) -> Any:
     if isinstance(item, ndarray):
         if item.dtype.kind not in "biu":
             raise IndexError(f"arrays used as indices must be of integer or boolean type. (actual: {item.dtype.type})")
-        return item._buffer
-    if isinstance(item, (list, tuple)):
-        return [_index_item(part) for part in item]
+        return _seen(item)
+    if isinstance(item, (list, tuple, np.ndarray)):
+        try:
+            return _index_item(_copied_index(item))
+        except ValueError:  # of the dtype, or of lists of different lengths
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
+                "are valid indices"
+            ) from None
     return item
+
+
+def _copied_index(item: Any) -> ndarray:
+    """Return the device array of an index from the host."""
+    if isinstance(item, (list, tuple)) and np.size(_without_device_arrays(item)) == 0:
+        return from_host(item, np.intp)  # as NumPy takes an empty list
+    return announced_copy(item, "an index")
 
 
 def _is_basic(key: Any) -> bool:
@@ -313,8 +336,15 @@ def _inplace(name: str) -> Any:
 
 def _comparison(name: str) -> Any:
     def method(self: ndarray, other: Any) -> Any:
-        if not isinstance(other, ndarray) and _defers(self, other):
-            return NotImplemented
+        if not isinstance(other, ndarray):
+            if _defers(self, other):
+                return NotImplemented
+            # What compares by identity equals no element: None, Ellipsis, objects of one's own.
+            methods = ("__eq__",) if name == "equal" else ("__eq__", "__ne__")
+            if name in ("equal", "not_equal") and (
+                other is None or all(getattr(type(other), m) is getattr(object, m) for m in methods)
+            ):
+                return wrap(np.full(self.shape, name == "not_equal"))
         return _ufunc(name)(self, other)
 
     return method
@@ -726,6 +756,8 @@ class ndarray:
     def __iter__(self) -> Iterator[ndarray]:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d array")
+        if self.ndim == 1:
+            announced_walk(self)
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> ndarray:
@@ -748,7 +780,7 @@ class ndarray:
             # a selection by index arrays or masks takes host data and copies it (its `_scatter_op`).
             data = self._fill_value(value)
         else:
-            data = from_host(value, self.dtype)._buffer
+            data = self._copied_value(value)
         with np.errstate(all="ignore"):
             target(self)[_index(key)] = data
 
@@ -757,6 +789,12 @@ class ndarray:
 
     def __contains__(self, value: Any) -> bool:
         raise TypeError("argument of type 'cupy.ndarray' is not a container; use (a == value).any()")
+
+    def _copied_value(self, value: Any) -> np.ndarray[Any, Any]:
+        """Return what is written to a selection by index arrays, from the host."""
+        if is_host_array(value) or isinstance(value, (list, tuple)):
+            return announced_copy(value, "assigned values", self.dtype)._buffer
+        return from_host(value, self.dtype)._buffer
 
     def _fill_value(self, value: Any) -> Any:
         if isinstance(value, ndarray):
@@ -800,7 +838,7 @@ class ndarray:
         if isinstance(value, ndarray):
             data: Any = used(value)
         else:
-            data = self._fill_value(value) if _is_basic(slices) else from_host(value, self.dtype)._buffer
+            data = self._fill_value(value) if _is_basic(slices) else self._copied_value(value)
         if not _is_basic(slices) and (self.dtype.char in "?bBhH" or self.dtype.kind == "c" or self.dtype == np.int64):
             # No atomic operation of CUDA for these.
             raise TypeError(
@@ -859,6 +897,7 @@ class flatiter:
 
     def __init__(self, a: ndarray) -> None:
         self._array = a
+        self._next = 0
 
     @property
     def base(self) -> ndarray:
@@ -868,16 +907,37 @@ class flatiter:
     def __len__(self) -> int:
         return self._array.size
 
+    def _place(self, key: Any) -> Any:
+        if key is Ellipsis:
+            return slice(None)
+        if isinstance(key, slice) or (np.isscalar(key) and not _is_bool(key)):
+            return key
+        raise IndexError("unsupported iterator index")
+
     def __getitem__(self, key: Any) -> ndarray:
-        return self._array.ravel()[key].copy()
+        place = self._place(key)
+        return wrap(_seen(self._array).flat[place])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not isinstance(value, ndarray):
-            value = wrap(np.asarray(self._array._fill_value(value)))
-        self._array._buffer.flat[key] = value._buffer
+        place = self._place(key)
+        if isinstance(value, ndarray):
+            data: Any = used(value)
+        elif isinstance(place, slice):
+            data = self._array._copied_value(value)
+        else:
+            data = self._array._fill_value(value)
+        with np.errstate(all="ignore"):
+            target(self._array).flat[place] = data
 
     def __iter__(self) -> Iterator[ndarray]:
-        return (self[i] for i in range(len(self)))
+        announced_walk(self._array)
+        return self
+
+    def __next__(self) -> ndarray:
+        if self._next == len(self):
+            raise StopIteration
+        self._next += 1
+        return self[self._next - 1]
 
     def copy(self) -> ndarray:
         """Return the elements in a new array."""

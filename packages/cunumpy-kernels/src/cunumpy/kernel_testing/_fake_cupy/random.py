@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _api
 from .functions import with_signature
-from .ndarray import is_host_array, ndarray, unsupported, wrap
+from .ndarray import announced_copy, is_host_array, ndarray, target, unsupported, used, wrap
 
 # Mixed into every seed, so that the sequence is not NumPy's.
 _PERTURBATION = 0x5EED_C0DE
@@ -41,10 +41,17 @@ def _seed(seed: Any) -> Any:
     return [_PERTURBATION, *(int(word) % 2**32 for word in words.ravel())]
 
 
-def _parameter(value: Any) -> Any:
+# Methods of the older interface that refuse lists and NumPy arrays; the others copy them to the device.
+_DEVICE_DATA_ALONE = frozenset(["lognormal", "normal"])
+
+
+def _parameter(value: Any, copied_by: str = "") -> Any:
+    """Return a parameter of a distribution; host data is copied where a function is named, and else refused."""
     if is_host_array(value) or isinstance(value, (list, tuple)):
-        raise unsupported(value)
-    return value._buffer if isinstance(value, ndarray) else value
+        if not copied_by:
+            raise unsupported(value)
+        value = announced_copy(value, f"random.{copied_by}()")
+    return used(value) if isinstance(value, ndarray) else value
 
 
 def _drawn(name: str, value: Any, dtype: Any) -> ndarray:
@@ -68,14 +75,17 @@ def _draw(generator: Any, name: str, values: dict[str, Any]) -> Any:
             raise ValueError("size must match out.shape when used together")
         size, dtype = out.shape, out.dtype
     options = {key: value for key, value in values.items() if key in ("endpoint", "check_valid", "tol")}
-    parameters = [_parameter(value) for key, value in values.items() if key not in (*options, "method")]
+    copies = isinstance(generator, np.random.RandomState) and name not in _DEVICE_DATA_ALONE
+    parameters = [
+        _parameter(value, name if copies else "") for key, value in values.items() if key not in (*options, "method")
+    ]
     # The interval of integers has to be drawn in the wanted type; other types are cast.
     if name in ("randint", "integers"):
         options["dtype"] = np.dtype(dtype)
     drawn = _drawn(name, getattr(generator, name)(*parameters, size=size, **options), dtype)
     if out is None:
         return drawn
-    out._buffer[...] = drawn._buffer
+    target(out)[...] = drawn._buffer
     return out
 
 
@@ -113,10 +123,10 @@ class RandomState:
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> ndarray:
         """Draw from given values, or from ``range(a)``."""
-        if isinstance(a, (list, tuple)) or is_host_array(a):
-            raise unsupported(a)
-        weights = p._buffer if isinstance(p, ndarray) else p
-        return wrap(self._generator.choice(_parameter(a), size, replace, weights))
+        if size is None or (isinstance(a, ndarray) and a.ndim == 0):
+            raise NotImplementedError("choice() without specifying size is not supported yet")
+        weights = None if p is None else _parameter(p, "choice")
+        return wrap(self._generator.choice(_parameter(a, "choice"), size, replace, weights))
 
     def permutation(self, a: Any) -> ndarray:
         """Return the rows of an array, or ``range(a)``, in random order."""
@@ -126,7 +136,7 @@ class RandomState:
         """Put the rows of an array in random order."""
         if not isinstance(a, ndarray):
             raise TypeError("The array must be cupy.ndarray")
-        self._generator.shuffle(a._buffer)
+        self._generator.shuffle(target(a, reads=True))
 
     def tomaxint(self, size: Any = None) -> ndarray:
         """Draw from all non-negative integers."""
@@ -144,8 +154,9 @@ class RandomState:
     ) -> ndarray:
         """Draw vectors from a normal distribution."""
         validity: Any = check_valid
-        drawn = self._generator.multivariate_normal(_parameter(mean), _parameter(cov), size, validity, tol)
-        return _drawn("multivariate_normal", drawn, dtype)
+        name = "multivariate_normal"
+        drawn = self._generator.multivariate_normal(_parameter(mean, name), _parameter(cov, name), size, validity, tol)
+        return _drawn(name, drawn, dtype)
 
 
 class BitGenerator:
@@ -277,8 +288,7 @@ def default_rng(seed: Any = None) -> Generator:
 
 def multinomial(n: int, pvals: Any, size: Any = None) -> ndarray:
     """Draw counts of a number of experiments."""
-    probabilities = pvals._buffer if isinstance(pvals, ndarray) else pvals
-    return wrap(_state._generator.multinomial(n, probabilities, size))
+    return wrap(_state._generator.multinomial(n, _parameter(pvals, "multinomial"), size))
 
 
 def random_integers(low: int, high: Any = None, size: Any = None) -> ndarray:

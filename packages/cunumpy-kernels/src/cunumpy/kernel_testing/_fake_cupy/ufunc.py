@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import fusion
-from .ndarray import check_dtype, ndarray, operand, unwrap, wrap
+from .ndarray import announced_copy, check_dtype, ndarray, operand, unwrap, wrap
 from .ndarray import target as writable
 
 # Which methods besides the call CuPy has, and for which functions.
@@ -144,7 +144,7 @@ class ufunc:
         """Apply the function along slices of an axis."""
         self._has("reduceat")
         target = None if out is None else writable(out)
-        at = indices._buffer if isinstance(indices, ndarray) else indices
+        at = unwrap(indices if isinstance(indices, ndarray) else announced_copy(indices, f"{self.__name__}.reduceat()"))
         with np.errstate(all="ignore"):
             result = self._compute.reduceat(unwrap(array), at, axis, dtype, target)
         return wrap(result) if out is None else out
