@@ -34,6 +34,38 @@ def test_messages_that_fit_are_sent():
         assert statuses[1].source == RIGHT
 
 
+DTYPES = ["?", "f2", "f4", "g", "c16", "u1", ">f8", "M8[s]", "S3", "U2", "V5", [("id", "i4"), ("x", "f8", 2)]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_any_elements_but_objects_are_sent(dtype):
+    """MPI has no types for some of them, which is found out before messages are under way."""
+    bits = np.random.default_rng(RANK).integers(0, 100, 6 * np.dtype(dtype).itemsize, np.uint8)
+    theirs = np.random.default_rng(LEFT).integers(0, 100, bits.size, np.uint8)
+    if np.dtype(dtype) == bool:
+        bits, theirs = bits % 2, theirs % 2
+    sent, expected = ((each.view(dtype) if dtype != "U2" else each.astype("U2")) for each in (bits, theirs))
+    for step in (1, 2):
+        received = np.zeros_like(sent)[::step]
+        xp.mpi.exchange(WORLD, sends=[(sent[::step], RIGHT, 0)], receives=[(received, LEFT, 0)])
+        assert received.tobytes() == expected[::step].tobytes()
+        with xp.mpi.PersistentExchange(
+            WORLD, sends=[(sent[::step], RIGHT, 0)], receives=[(again := np.zeros_like(received), LEFT, 0)]
+        ) as halo:
+            halo()
+        assert again.tobytes() == expected[::step].tobytes()
+
+
+def test_tags_are_those_that_the_library_takes():
+    largest = WORLD.Get_attr(MPI.TAG_UB)
+    received = np.zeros(1)
+    xp.mpi.exchange(WORLD, sends=[(np.ones(1), RIGHT, largest)], receives=[(received, LEFT, largest)])
+    assert received[0] == 1
+    for tag in (largest + 1, 2**40):
+        with pytest.raises(ArgumentError, match=rf"'sends\[0\]' has the tag {tag}; the MPI library takes tags up to"):
+            xp.mpi.exchange(WORLD, sends=[(np.ones(1), RIGHT, tag)], receives=[(received, LEFT, 0)])
+
+
 def test_a_rank_at_fault_is_named_on_all():
     guilty = SIZE - 1
     array = [1.0] if guilty == RANK else np.ones(1)

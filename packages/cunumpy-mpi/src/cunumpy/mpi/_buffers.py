@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
+#: The dtypes that MPI has types for, in the machine's byte order. Elements of others are sent as their bytes.
+OF_MPI = frozenset(map(np.dtype, "?bhilqBHILQfdgFDG"))
+
 
 @contextmanager
 def mpi_buffer(
@@ -428,6 +431,11 @@ def wait_for_copies(buffers: Iterable[Buffer], function: str) -> None:
                     cuda.get_current_stream().synchronize()
 
         _conversion.wait(synchronize, f"{function}(...) copied back")
+
+
+def for_mpi(content: Any) -> Any:
+    """Return a contiguous array as MPI can be given it: of a dtype that it has no type for, the bytes."""
+    return content if content.dtype in OF_MPI else _bytes_of(content)
 
 
 def _bytes_of(array: Any) -> Any:

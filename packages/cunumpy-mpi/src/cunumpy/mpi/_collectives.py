@@ -10,7 +10,7 @@ import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyError
-from cunumpy.mpi._buffers import Buffer, opened
+from cunumpy.mpi._buffers import OF_MPI, Buffer, for_mpi, opened
 from cunumpy.mpi._cuda_aware import get_mpi_cuda_aware, package_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def bcast(comm: Any, array: Any, root: int = 0, *, cuda_aware: bool | None = Non
     array([1., 2.])
     """
     function = "bcast"
-    package = package_with(comm, function)
+    package_with(comm, function)
 
     def prepared() -> tuple[Buffer, tuple[int, ...]]:
         source = checked_root(root, comm, function)
@@ -68,7 +68,7 @@ def bcast(comm: Any, array: Any, root: int = 0, *, cuda_aware: bool | None = Non
 
     buffer, (_, source) = agreed(comm, prepared, check, function)
     with opened(buffer) as content:
-        comm.Bcast(_typed(content, package), root=source)
+        comm.Bcast(for_mpi(content), root=source)
 
 
 def allreduce(
@@ -130,6 +130,10 @@ def allreduce(
     """
     function = "allreduce"
     package = package_with(comm, function)
+    if type(array) is np.ndarray and not check and (out is None or out is array):  # as in most calls
+        flags = array.flags
+        if flags.carray or (out is None and flags.c_contiguous):
+            return _reduced(comm, array, _operation(op, array.dtype, package), package, in_place=out is array)
 
     def prepared() -> tuple[Any, tuple[int, ...]]:
         given = checked_array(np.asarray(array) if isinstance(array, np.generic) else array, function, "array")
@@ -276,14 +280,14 @@ def alltoall(comm: Any, array: Any, counts: Sequence[int] | None = None, *, cuda
     array([0.])
     """
     function = "alltoall"
-    package = package_with(comm, function)
+    package_with(comm, function)
 
     def prepared() -> tuple[Any, np.ndarray, int]:
         given = checked_rows(array, comm, cuda_aware, function)
         return given, _parts(counts, len(given), comm.size), kind_of([given])
 
     given, sending, receiving = exchange_counts(comm, prepared, function)
-    return send_rows(comm, package, given, sending, receiving, cuda_aware, function)
+    return send_rows(comm, given, sending, receiving, cuda_aware, function)
 
 
 # --- shared with other modules ----------------------------------------------------------------------------------------
@@ -411,7 +415,6 @@ def exchange_counts(
 
 def send_rows(
     comm: Any,
-    package: Any,
     array: Any,
     sending: np.ndarray,
     receiving: np.ndarray,
@@ -423,7 +426,7 @@ def send_rows(
     source = buffer_for(comm, array, cuda_aware, function, send=True, recv=False)
     target = buffer_for(comm, result, cuda_aware, function, send=False, recv=True)
     with opened(source) as sent, opened(target) as received:
-        comm.Alltoallv(_rows(sent, array, sending, package), _rows(received, array, receiving, package))
+        comm.Alltoallv(_rows(sent, sending), _rows(received, receiving))
     return result
 
 
@@ -444,8 +447,18 @@ def _raise_faults(fault: CuNumpyError | None, received: np.ndarray, kind: int, f
             )
 
 
+def _reduced(comm: Any, array: np.ndarray, operation: Any, package: Any, *, in_place: bool) -> np.ndarray:
+    """Combine contiguous arrays of the host, for which nothing has to be copied or waited for."""
+    result = array if in_place else np.empty_like(array)
+    if comm.size > 1:
+        comm.Allreduce(package.IN_PLACE if in_place else array, result, op=operation)
+    elif not in_place:
+        result[...] = array
+    return result
+
+
 def _gathered(comm: Any, array: Any, root: int | None, cuda_aware: bool | None, function: str) -> Any:
-    package = package_with(comm, function)
+    package_with(comm, function)
     fault: CuNumpyError | None = None
     given: Any = None
     target = None
@@ -464,35 +477,24 @@ def _gathered(comm: Any, array: Any, root: int | None, cuda_aware: bool | None, 
     source = buffer_for(comm, given, cuda_aware, function, send=True, recv=False)
     if target not in (None, comm.rank):
         with opened(source) as sent:
-            comm.Gatherv(_typed(sent, package), None, root=target)
+            comm.Gatherv(for_mpi(sent), None, root=target)
         return None
     result = _empty_like(given, (int(counts.sum()), *given.shape[1:]))
     buffer = buffer_for(comm, result, cuda_aware, function, send=False, recv=True)
     with opened(source) as sent, opened(buffer) as received:
-        rows = _rows(received, given, counts, package)
+        rows = _rows(received, counts)
         if target is None:
-            comm.Allgatherv(_typed(sent, package), rows)
+            comm.Allgatherv(for_mpi(sent), rows)
         else:
-            comm.Gatherv(_typed(sent, package), rows, root=target)
+            comm.Gatherv(for_mpi(sent), rows, root=target)
     return result
 
 
-def _has_type(dtype: np.dtype[Any]) -> bool:
-    """Tell whether MPI knows a dtype by itself; others travel as bytes."""
-    return dtype.kind in "iufc" and dtype.isnative and dtype != np.float16
-
-
-def _typed(content: Any, package: Any) -> Any:
-    return content if _has_type(content.dtype) else [content, package.BYTE]
-
-
-def _rows(content: Any, array: Any, counts: np.ndarray, package: Any) -> list[Any]:
+def _rows(content: Any, counts: np.ndarray) -> list[Any]:
     """Describe the rows of a buffer that belong to each rank, one rank's behind the other's."""
-    typed = _has_type(array.dtype)
-    unit = 1 if typed else array.dtype.itemsize
-    sizes = counts * (unit * int(np.prod(array.shape[1:], dtype=np.int64)))
-    layout = sizes.tolist(), (np.cumsum(sizes) - sizes).tolist()
-    return [content, layout] if typed else [content, layout, package.BYTE]
+    row = int(np.prod(content.shape[1:], dtype=np.int64))
+    sizes = counts * (row if content.dtype in OF_MPI else row * content.dtype.itemsize)
+    return [for_mpi(content), (sizes.tolist(), (np.cumsum(sizes) - sizes).tolist())]
 
 
 def _empty_like(array: Any, shape: tuple[int, ...]) -> Any:

@@ -295,6 +295,8 @@ def package_of(comm: Any) -> Any:
     """Return the module with the constants of a communicator, or the stand-in for it; None where there is none."""
     if isinstance(comm, SerialComm):
         return SERIAL_MPI
+    if type(comm).__module__ == "mpi4py.MPI":  # as nearly always
+        return sys.modules["mpi4py.MPI"]
     for kind in type(comm).__mro__:
         module = sys.modules.get(kind.__module__)
         if module is not None and hasattr(module, "PROC_NULL") and hasattr(module, "Status"):

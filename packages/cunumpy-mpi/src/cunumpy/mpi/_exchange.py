@@ -12,7 +12,7 @@ import numpy as np
 from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyError
 from cunumpy.mpi._agreement import agree_on_messages
-from cunumpy.mpi._buffers import Buffer, wait_for_copies
+from cunumpy.mpi._buffers import OF_MPI, Buffer, for_mpi, wait_for_copies
 from cunumpy.mpi._cuda_aware import (
     check_one_producer,
     check_producer,
@@ -24,6 +24,9 @@ from cunumpy.mpi._serial.communicators import SerialComm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_TAGS = 32767  # up to which any MPI library takes tags
+_share = np.may_share_memory
 
 
 def exchange(
@@ -107,19 +110,18 @@ def exchange(
            [1., 2.]])
     """
     function = "exchange"
-    check_one_producer(stream, event, function)
-    package = package_of(comm)
-    ranks = _size(comm)
     receives, sends = list(receives), list(sends)
-    if not check and package is not None and ranks is not None and _are_plain(receives, sends, ranks):
-        plain = [package.Status() for _ in receives] if return_status else [None] * len(receives)
+    package = package_of(comm)
+    if not check and event is None and _are_plain(comm, package, receives, sends):
+        plain = [package.Status() for _ in receives] if return_status else None
         _communicate(comm, package, receives, sends, plain)
-        return plain if return_status else None
+        return plain
+    check_one_producer(stream, event, function)
     messages = Messages.checked(function, comm, sends, receives, cuda_aware, stream, event, return_status, check=check)
     try:
         messages.lease()
         messages.fill(stream, event)
-        statuses = [None if package is None else package.Status() for _ in messages.targets]
+        statuses = None if package is None else [package.Status() for _ in messages.targets]
         _communicate(comm, package, messages.posted(messages.targets), messages.posted(messages.sources), statuses)
         messages.copy_back(statuses)
     finally:
@@ -144,6 +146,8 @@ class Messages:
         self.buffers = [*self.targets, *self.sources]
         _check_overlap(function, [(entry[3], entry[0]) for entry in incoming], [(e[3], e[0]) for e in outgoing])
         self.on_device = [buffer.array for buffer in self.buffers if buffer.on_device]
+        self.copied = [buffer for buffer in self.buffers if buffer.needs_copy]
+        self.copied_back = [(k, buffer) for k, buffer in enumerate(self.targets) if buffer.needs_copy]
 
     @classmethod
     def checked(
@@ -182,49 +186,55 @@ class Messages:
     def posted(self, buffers: list[Buffer]) -> list[tuple[Any, int, int]]:
         """Return what the communicator is given for the targets or the sources."""
         places = self.places[: len(self.targets)] if buffers is self.targets else self.places[len(self.targets) :]
-        return [(buffer.content, rank, tag) for buffer, (rank, tag) in zip(buffers, places, strict=True)]
+        return [
+            (for_mpi(buffer.content) if buffer.is_array else buffer.content, rank, tag)
+            for buffer, (rank, tag) in zip(buffers, places, strict=True)
+        ]
 
     def lease(self) -> None:
         """Get memory for all that is copied."""
-        for buffer in self.buffers:
+        for buffer in self.copied:
             buffer.lease()
 
     def fill(self, stream: Any, event: Any) -> None:
         """Wait for the producer, and copy what is sent."""
         if self.on_device:
             wait_for_producer(self.on_device, stream, event, self.function)
-        for buffer in self.buffers:
+        for buffer in self.copied:
             buffer.fill()
 
-    def copy_back(self, statuses: list[Any]) -> None:
+    def copy_back(self, statuses: list[Any] | None) -> None:
         """Copy what was received to where it belongs."""
-        for buffer, status in zip(reversed(self.targets), reversed(statuses), strict=True):
-            if buffer.needs_copy:
-                count = None if status is None else status.Get_count(self.package.BYTE)
-                buffer.copy_back(None if count is None or count < 0 else count)
-        wait_for_copies(self.targets, self.function)
+        for k, buffer in reversed(self.copied_back):
+            count = None if statuses is None else statuses[k].Get_count(self.package.BYTE)
+            buffer.copy_back(None if count is None or count < 0 else count)
+        if self.copied_back:
+            wait_for_copies(self.targets, self.function)
 
     def release(self) -> None:
         """Give the memory back."""
-        for buffer in self.buffers:
+        for buffer in self.copied:
             buffer.release()
 
 
-def _communicate(comm: Any, package: Any, receives: list[Any], sends: list[Any], statuses: list[Any]) -> None:
+def _communicate(comm: Any, package: Any, receives: list[Any], sends: list[Any], statuses: list[Any] | None) -> None:
     """Post all messages and wait for them."""
     requests: list[Any] = []
     try:
-        if len(receives) == len(sends) == 1 and getattr(package, "__name__", "") == "mpi4py.MPI":  # half the calls
+        if len(receives) == len(sends) == 1 and package is not None and package is sys.modules.get("mpi4py.MPI"):
             (target, source, recvtag), (array, dest, sendtag) = receives[0], sends[0]
-            comm.Sendrecv(array, dest, sendtag, target, source, recvtag, statuses[0])
+            status = None if statuses is None else statuses[0]
+            comm.Sendrecv(array, dest, sendtag, target, source, recvtag, status)
             return
         for target, source, tag in receives:
             requests.append(comm.Irecv(target, source=source, tag=tag))
         for array, dest, tag in sends:
             requests.append(comm.Isend(array, dest=dest, tag=tag))
         for number, request in enumerate(requests):
-            status = statuses[number] if number < len(statuses) else None
-            request.Wait() if status is None else request.Wait(status)
+            if statuses is None or number >= len(statuses):
+                request.Wait()
+            else:
+                request.Wait(statuses[number])
     except BaseException:
         end_run(comm, requests)
         raise
@@ -241,26 +251,41 @@ def end_run(comm: Any, requests: list[Any]) -> None:
     comm.Abort(1)
 
 
-def _are_plain(receives: list[Any], sends: list[Any], ranks: int) -> bool:
-    """Tell whether all is in order, and nothing has to be copied: contiguous host arrays that share no memory."""
+def _are_plain(comm: Any, package: Any, receives: list[Any], sends: list[Any]) -> bool:
+    """Tell whether all is in order, and MPI can be given it as it is: contiguous host arrays that share no memory.
+
+    It is asked in each call, and its time is what an exchange takes beside MPI.
+    """
+    if package is None or len(receives) + len(sends) > 8:
+        return False
+    ranks = _size(comm)
+    if ranks is None:
+        return False
+    targets: list[np.ndarray] = []
     try:
-        for entries in (receives, sends):
-            for array, rank, tag in entries:
-                if type(array) is not np.ndarray or type(rank) is not int or type(tag) is not int:
+        for array, rank, tag in receives:
+            if type(array) is not np.ndarray or type(rank) is not int or type(tag) is not int:
+                return False
+            if not array.flags.carray or array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
+                return False
+            if not (0 <= rank < ranks or rank == package.PROC_NULL):
+                return False
+            for other in targets:
+                if _share(array, other):
                     return False
-                flags = array.flags
-                if not flags.c_contiguous or array.dtype.hasobject or not 0 <= rank < ranks or tag < 0:
-                    return False
-                if entries is receives and not flags.writeable:
+            targets.append(array)
+        for array, rank, tag in sends:
+            if type(array) is not np.ndarray or type(rank) is not int or type(tag) is not int:
+                return False
+            if not array.flags.c_contiguous or array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
+                return False
+            if not (0 <= rank < ranks or rank == package.PROC_NULL):
+                return False
+            for other in targets:
+                if _share(array, other):
                     return False
     except (TypeError, ValueError):
         return False
-    if len(receives) + len(sends) > 8:
-        return False
-    for k, (array, _, _) in enumerate(receives):
-        for other, _, _ in (*receives[k + 1 :], *sends):
-            if np.may_share_memory(array, other):
-                return False
     return True
 
 
@@ -288,12 +313,22 @@ def _checked(
             raise ArgumentError(f"{function}: argument {argument!r} has the {peer} {rank}; a rank is not negative.")
     if tag < 0 and package is not None and not (peer == "source" and tag == getattr(package, "ANY_TAG", None)):
         raise ArgumentError(f"{function}: argument {argument!r} has the tag {tag}; a tag is not negative.")
+    if tag > _TAGS and tag > (largest := _largest_tag(package)):
+        raise ArgumentError(
+            f"{function}: argument {argument!r} has the tag {tag}; the MPI library takes tags up to {largest}."
+        )
     if ranks is not None and rank >= ranks:
         raise ArgumentError(
             f"{function}: argument {argument!r} has the {peer} {rank}, and the communicator has {ranks} ranks, from 0 "
             f"to {ranks - 1}."
         )
     return array, rank, tag, argument
+
+
+def _largest_tag(package: Any) -> int:
+    world, key = getattr(package, "COMM_WORLD", None), getattr(package, "TAG_UB", None)
+    largest = None if world is None or key is None else world.Get_attr(key)
+    return 2**31 - 1 if largest is None else int(largest)  # a C int
 
 
 def _number(value: Any, function: str, argument: str, what: str) -> int:

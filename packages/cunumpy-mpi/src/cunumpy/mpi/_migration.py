@@ -64,7 +64,7 @@ def migrate(
     (array([1, 2]), array([2]))
     """
     function = "migrate"
-    package = package_with(comm, function)
+    package_with(comm, function)
 
     def prepared() -> tuple[Any, np.ndarray, int]:
         given = [checked_rows(array, comm, cuda_aware, function, f"arrays[{k}]") for k, array in enumerate(arrays)]
@@ -72,7 +72,7 @@ def migrate(
         return (given, order), counts, kind_of(given)
 
     (given, order), sending, receiving = exchange_counts(comm, prepared, function)
-    sent = [send_rows(comm, package, array[order], sending, receiving, cuda_aware, function) for array in given]
+    sent = [send_rows(comm, array[order], sending, receiving, cuda_aware, function) for array in given]
     return sent, receiving
 
 

@@ -157,8 +157,7 @@ class PersistentExchange:
         if not self._under_way:
             raise CommunicationError("PersistentExchange.wait: the exchange is not under way; call start() first.")
         messages = self._messages
-        wanted = return_status or any(target.needs_copy for target in messages.targets)
-        statuses = [self._package.Status() for _ in self._requests] if wanted else None
+        statuses = [self._package.Status() for _ in self._requests] if return_status or messages.copied_back else None
         try:
             self._package.Request.Waitall(self._requests, statuses)
         except BaseException:
@@ -166,9 +165,8 @@ class PersistentExchange:
             raise
         finally:
             self._under_way = False
-        received = [None] * len(messages.targets) if statuses is None else statuses[: len(messages.targets)]
-        messages.copy_back(received)
-        return received if return_status else None
+        messages.copy_back(statuses)
+        return statuses[: len(messages.targets)] if return_status and statuses is not None else None
 
     def close(self) -> None:
         """Give back what MPI and the copies hold; twice is harmless.
