@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from cunumpy import _versions, errors
@@ -191,3 +192,30 @@ def test_all_nine_distributions_are_asked_for():
     folders = {path.parent.name for path in (Path(__file__).parents[2] / "packages").glob("*/pyproject.toml")}
     assert set(versions) == folders
     assert all(versions[name] == metadata.version(name) for name in versions if versions[name] is not None)
+
+
+bounds = st.lists(
+    st.tuples(
+        st.sampled_from([">=", "<=", "==", "!=", "<"]),
+        st.sampled_from(["0", "0.8", "0.8.0", "0.9", "0.9.0rc1", "1.0.dev1", "1!0.1", "0.8.post1"]),
+    ),
+    max_size=3,
+)
+
+
+@given(spelled_versions(), bounds)
+@example("0.9rc1", [(">=", "0.8"), ("<", "0.9")])
+@example("0.8.0.dev1", [(">=", "0.8")])
+@example("0.9.dev0", [("<", "0.9.0rc1")])
+def test_specifiers_allow_what_packaging_allows(version, bounds):
+    try:
+        Version(version)
+    except InvalidVersion:
+        return
+    version = version.partition("+")[0]  # `==` heeds local parts, which no package of ours is compared by
+    text = ",".join(operator + bound for operator, bound in bounds)
+    assert _versions.satisfies(version, text) is SpecifierSet(text).contains(version, prereleases=True)
+
+
+def test_what_is_no_version_is_not_refused():
+    assert _versions.satisfies("0.0.0+unknown and more", ">=9")

@@ -4,7 +4,8 @@ A library is made of the ``.cpp`` files in the folder ``native`` of its distribu
 headers of cunumpy-cuda. A source distribution carries copies of the latter two in its folder ``shared``.
 
 Where no compiler is found, or with ``CUNUMPY_NO_NATIVE=1``, the wheel is a pure one; with ``CUNUMPY_REQUIRE_NATIVE=1``
-that is an error. ``CXX`` names the compiler.
+that is an error. ``CXX`` names the compiler, ``LDFLAGS`` has more options for the linker. The library is for Python's
+own platform, unless ``CUNUMPY_WHEEL_PLATFORM`` names another one, ``linux-aarch64`` say, that the compiler builds for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ INCLUDE = (
 FLAGS = [
     "-std=c++17",
     "-O3",
-    "-fPIC",
     "-fvisibility=hidden",
     "-fno-exceptions",
     "-fno-rtti",
@@ -42,11 +42,28 @@ FLAGS = [
     "-pthread",
     "-Wall",
 ]
+LINK_FLAGS = {
+    "linux": ["-Wl,-z,defs"],
+    "win": ["-static"],  # the compiler's own libraries are not on other people's machines
+}
 X86_INSTRUCTION_SETS = {
     "avx2": ["-mavx2", "-mbmi", "-mbmi2"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mbmi", "-mbmi2", "-mprefer-vector-width=512"],
 }
-SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+
+
+def target_platform() -> tuple[str, str]:
+    """Give the system, ``"linux"``, ``"macosx"`` or ``"win"``, and the platform tag of the wheel."""
+    name = os.environ.get("CUNUMPY_WHEEL_PLATFORM") or sysconfig.get_platform()
+    if name.endswith("universal2"):  # which Python is, and the library is not
+        name = f"{name.rpartition('-')[0]}-{platform.machine()}"
+    return name.partition("-")[0].rstrip("0123456789"), name.replace("-", "_").replace(".", "_")
+
+
+SYSTEM, PLATFORM_TAG = target_platform()
+if SYSTEM != "win":  # where all code is independent of its position, and the option is an error
+    FLAGS.append("-fPIC")
+SUFFIX = {"macosx": ".dylib", "win": ".dll", "mingw": ".dll"}.get(SYSTEM, ".so")
 
 
 class BuildError(Exception):
@@ -91,7 +108,7 @@ class NativeLibraryHook(BuildHookInterface[Any]):
         else:
             build_data["force_include"][str(library)] = f"cunumpy/{self.module}/{name}"
             build_data["pure_python"] = False
-            build_data["tag"] = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+            build_data["tag"] = f"py3-none-{PLATFORM_TAG}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was only needed for the build."""
@@ -148,7 +165,7 @@ def build(folder: Path, headers: tuple[str, ...], library: Path) -> None:
     """
     compiler = find_compiler()
     sets: dict[str, list[str]] = {"baseline": []}
-    if platform.machine().lower() in ("x86_64", "amd64") and sys.maxsize > 2**32:
+    if PLATFORM_TAG.endswith(("x86_64", "amd64")):
         sets |= X86_INSTRUCTION_SETS
     versions = ",".join(f"{name}:{header_hash(name)}" for name in headers)
     common = [*compiler, *FLAGS, f"-I{INCLUDE}", f"-I{NATIVE}", f'-DCUNUMPY_HEADERS="{versions}"']
@@ -164,8 +181,7 @@ def build(folder: Path, headers: tuple[str, ...], library: Path) -> None:
     for command, process in running:
         finish(command, process)
     command = [*compiler, "-shared", "-pthread", *objects, "-o", str(library)]
-    if sys.platform == "linux":
-        command.append("-Wl,-z,defs")
+    command += [*LINK_FLAGS.get(SYSTEM, []), *shlex.split(os.environ.get("LDFLAGS", ""))]
     finish(command, start(command))
 
 

@@ -3,16 +3,29 @@
 #include "export.hpp"
 #include "isa.hpp"
 
-static int best_isa() {
 #ifdef CUNUMPY_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2"))
-        return 2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return 1;
+#include <cpuid.h>
+
+// Asked of the processor itself, and of the system, which has to save the registers when it switches threads.
+// `__builtin_cpu_supports` says no to everything where Zig's run-time library, with which wheels are built, serves it.
+static int best_isa() {
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+    unsigned saved, high;
+    __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+    if ((saved & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+    const unsigned avx2 = bit_AVX2 | bit_BMI | bit_BMI2;
+    if ((b & avx2) != avx2) return 0;
+    const unsigned avx512 = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
+#ifdef __APPLE__
+    return (b & avx512) == avx512 ? 2 : 1;  // macOS saves the wide registers from their first use on
+#else
+    return (b & avx512) == avx512 && (saved & 0xe0) == 0xe0 ? 2 : 1;
 #endif
-    return 0;
 }
+#else
+static int best_isa() { return 0; }
+#endif
 
 int cunumpy_isa = best_isa();
 

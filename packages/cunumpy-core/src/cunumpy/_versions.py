@@ -86,6 +86,35 @@ def _public(key: VersionKey) -> VersionKey:
     return (*key[:-1], ())
 
 
+def satisfies(version: str, specifier: str) -> bool:
+    """Tell whether a version is one of those that a specifier such as ``">=0.8,<0.9"`` allows.
+
+    The operators are ``>=``, ``<=``, ``>``, ``<``, ``==`` and ``!=``, without wildcards: what the packages of CuNumpy
+    say of one another. A version that can't be read is not refused.
+    """
+    key = version_key(version)
+    if key is None:
+        return True
+    present = _public(key)
+    for operator, text in re.findall(r"(>=|<=|==|!=|>|<)\s*([^\s,]+)", specifier):
+        bound_key = version_key(text)
+        if bound_key is None:
+            continue
+        bound = _public(bound_key)
+        is_pre_release = present[:2] == bound[:2] and present[2] < (3, 0) == bound[2]  # 0.9rc1 is not below 0.9
+        allowed = {
+            ">=": present >= bound,
+            "<=": present <= bound,
+            ">": present > bound,
+            "<": present < bound and not is_pre_release,
+            "==": present == bound,
+            "!=": present != bound,
+        }
+        if not allowed[operator]:
+            return False
+    return True
+
+
 def _require_string(function: str, argument: str, value: object) -> None:
     if not isinstance(value, str):
         raise ArgumentTypeError(

@@ -1,6 +1,12 @@
 """Particle algorithms."""
 
+# ruff: noqa: E402 - what follows needs the versions that are checked first
+
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy._installation import require_compatible as _require_compatible
+
+_require_compatible("cunumpy-algorithms")
+
 from cunumpy.algorithms._compact import compact_by_mask
 from cunumpy.algorithms._grouping import cell_offsets, segment_boundaries
 from cunumpy.algorithms._morton import (

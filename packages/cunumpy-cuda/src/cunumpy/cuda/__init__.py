@@ -1,6 +1,12 @@
 """CUDA devices, memory, streams and events, debug mode, headers, and tools for CUDA sources."""
 
+# ruff: noqa: E402 - what follows needs the versions that are checked first
+
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy._installation import require_compatible as _require_compatible
+
+_require_compatible("cunumpy-cuda")
+
 from cunumpy.cuda._ctypes_table import ctype_of
 from cunumpy.cuda._debug import DEBUG_OPTIONS, cuda_debug, get_cuda_debug, set_cuda_debug
 from cunumpy.cuda._devices import (

@@ -12,10 +12,17 @@ anything asks for CuPy. It is never installed by itself.
 Importing this module imports neither CuPy nor pytest; what needs pytest imports it when first asked for.
 """
 
+# ruff: noqa: E402 - what follows needs the versions that are checked first
+
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy._installation import require_compatible as _require_compatible
+
+_require_compatible("cunumpy-kernels")
 
 from ._stand_in import fake_cupy_active, host_buffer, install_fake_cupy
 from ._subprocess import run_in_fake_cupy_subprocess

@@ -1,6 +1,12 @@
 """CUDA kernels beside host kernels."""
 
+# ruff: noqa: E402 - what follows needs the versions that are checked first
+
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy._installation import require_compatible as _require_compatible
+
+_require_compatible("cunumpy-kernels")
+
 from cunumpy.kernels import jit
 from cunumpy.kernels._catalog import KernelCatalog
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel

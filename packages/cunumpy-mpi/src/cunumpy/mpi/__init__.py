@@ -5,7 +5,13 @@ take; and exchanges of arrays among ranks: messages, ghost cells, particles, col
 any objects with its methods; mpi4py is imported only where no communicator is given.
 """
 
+# ruff: noqa: E402 - what follows needs the versions that are checked first
+
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy._installation import require_compatible as _require_compatible
+
+_require_compatible("cunumpy-mpi")
+
 from cunumpy._launcher import launched_under_mpi, local_rank
 from cunumpy.mpi._buffers import MPIStaging, mpi_buffer
 from cunumpy.mpi._choice import get_mpi, is_serial

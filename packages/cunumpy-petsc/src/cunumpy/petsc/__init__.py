@@ -3,7 +3,13 @@
 Vectors over NumPy and CuPy arrays share their memory, both ways. petsc4py is loaded on first use.
 """
 
+# ruff: noqa: E402 - what follows needs the versions that are checked first
+
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy._installation import require_compatible as _require_compatible
+
+_require_compatible("cunumpy-petsc")
+
 from cunumpy.petsc._library import petsc_available
 from cunumpy.petsc._matrices import csr_matrix, shell_matrix, update_values
 from cunumpy.petsc._solvers import KSPResult, SNESResult, ksp_solve, shell_preconditioner, snes_solve

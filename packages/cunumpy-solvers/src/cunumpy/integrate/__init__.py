@@ -1,6 +1,12 @@
 """Batched quadrature and ordinary differential equations, and SciPy's solvers for arrays of either backend."""
 
+# ruff: noqa: E402 - what follows needs the versions that are checked first
+
 from cunumpy import errors as _errors  # noqa: F401 - refuses an older cunumpy in the place of cunumpy-core
+from cunumpy._installation import require_compatible as _require_compatible
+
+_require_compatible("cunumpy-solvers")
+
 from cunumpy.integrate._quadrature import QuadResult, fixed_quad, quad_batched
 from cunumpy.integrate._runge_kutta import BatchedDenseOutput, BatchedOdeResult, FixedStepResult, rk4, solve_ivp_batched
 from cunumpy.integrate._scipy_integrate import odeint, quad, solve_ivp
