@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cpu_device import run
+from cpu_device import address, compiled, run
 from cunumpy.arguments import CudaArguments, CudaStruct
 from cunumpy.cuda import cuda_debug
 from cunumpy.errors import (
@@ -289,6 +289,71 @@ def test_a_missing_header_of_the_users_is_no_fault_of_the_cpu_device():
         run('#include "mine.h"\nextern "C" __global__ void k(int* x) {}', np.zeros(1, np.int32), grid=1, block=1)
     assert "mine.h" in str(caught.value)
     assert "CPU device has" not in str(caught.value)
+
+
+PLACES = """
+__device__ void check_in_a_function(int i) {
+    __syncwarp();
+    assert(i != 7);  // fibers
+}
+extern "C" {
+__global__ void merged(double* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        assert(i != 7);  // merged
+    }
+}
+__global__ void loops(double* x, int n) {
+    x[blockIdx.x] = threadIdx.x;
+    if (threadIdx.x == 7)
+        __trap();  // loops
+}
+__global__ void strides(double* x, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        x[i] += 1;
+
+        assert(i != 7);  // strides
+    }
+}
+__global__ void split(double* x, int n) {
+    __shared__ double t[32];
+    t[threadIdx.x] = 0;
+    for (int k = 0; k < n; ++k) {
+        __syncthreads();
+        x[threadIdx.x] = t[31 - threadIdx.x];
+        if (k == 3) {
+            if (threadIdx.x == 7)
+                __trap();  // split
+        }
+        __syncthreads();
+    }
+}
+__global__ void fibers(double* x, int n) { check_in_a_function(threadIdx.x); }
+}
+"""
+
+
+def test_a_kernel_that_ends_itself_says_at_which_line_in_every_mode():
+    modes = {}
+    names = ("merged", "loops", "strides", "split", "fibers")
+    for name, library in compiled(PLACES, names).items():
+        modes[name] = library.mode
+        trap = library.function.launch([address(np.zeros(32)), np.int32(32)], (1,), (32,), 0)
+        line = 1 + next(number for number, line in enumerate(PLACES.split("\n")) if line.endswith(f"// {name}"))
+        assert trap is not None
+        assert trap.endswith(f"in block (0, 0, 0), thread (7, 0, 0) at kernels.cu:{line}"), trap
+    expected = ["merged loops", "loops", "grid-stride loops", "loops between barriers", "fibers"]
+    assert modes == dict(zip(names, expected, strict=True))
+
+
+def test_names_beyond_ascii(tmp_path):
+    folder = tmp_path / "größe α"
+    folder.mkdir()
+    file = folder / "größe_cuda.cu"
+    file.write_text('extern "C" __global__ void größe(double* ä) { ä[0] = 2.0; }  // α\n', encoding="utf-8")
+    x = np.zeros(1)
+    run_on_cpu(CudaKernel.from_file(file), (x,), n_threads=1)
+    assert x[0] == 2
 
 
 def test_complaints_of_the_compiler_are_at_the_users_line(tmp_path):

@@ -131,6 +131,14 @@ def test_code_around_the_loop_and_options() -> None:
     np.testing.assert_array_equal(y, np.arange(4.0) * 3 + 5)
 
 
+def test_macros_of_options_meet_none_of_our_names() -> None:
+    letters = tuple(f"-D{letter}={place}" for place, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    kernel = ElementwiseKernel(
+        "raw float32 x, float32 y", "float64 z", "z = x[i] + y + Z - A", "letters", options=letters
+    )
+    np.testing.assert_array_equal(kernel(np.ones((2, 3), np.float32), np.ones(6, np.float32)[::-1]), 27)
+
+
 def test_overlapping_inputs_are_read_before_they_are_written() -> None:
     copy = ElementwiseKernel("T x", "T y", "y += x", "added", no_return=True)
     for first, second in [(slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))]:

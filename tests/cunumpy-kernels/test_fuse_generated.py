@@ -15,10 +15,16 @@ from cunumpy.kernels import _fuse, fuse
 DTYPES = ["float64", "float32", "int64", "int32", "int8", "uint8", "bool", "float16"]
 SHAPES = [(4, 6), (4, 6), (4, 6), (6,), (4, 1), ()]
 
+
+def with_sign_of(x, y):
+    """NumPy's copysign, but for the sign of NaN, which IEEE 754 leaves open."""
+    return np.copysign(x, np.where(np.isnan(y), x, y))
+
+
 BINARY = [
     *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.and_),
     *(operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le, operator.eq, operator.ne),
-    *(np.add, np.subtract, np.multiply, np.fmod, np.copysign, np.logical_and, np.logical_xor, np.greater),
+    *(np.add, np.subtract, np.multiply, np.fmod, with_sign_of, np.logical_and, np.logical_xor, np.greater),
 ]
 UNARY = [
     *(
@@ -120,7 +126,7 @@ def run(steps, *arrays, failed=None):
                 result[...] = operand(where[1])
             else:
                 result = function(*map(operand, where))
-        except (TypeError, ValueError, OverflowError, IndexError, AttributeError):
+        except (TypeError, ValueError, ArithmeticError, IndexError, AttributeError):
             result = 1.0
             if failed is not None:
                 failed.append(len(values) - len(arrays))

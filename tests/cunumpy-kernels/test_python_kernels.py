@@ -383,6 +383,43 @@ def test_ranges(given):
     np.testing.assert_array_equal(out[: len(expected)], expected)
 
 
+@rawkernel()
+def loops_that_change_their_bounds(out, limits, n, step):
+    count = 0
+    for _ in range(n):
+        n += 2
+        count += 1
+    out[0], out[1] = count, n
+    count = 0
+    for i in range(abs(n) % 7):
+        n *= 3
+        count += i
+    out[2], out[3] = count, n
+    count = 0
+    for i in range(step, n % 11, step):
+        step, n = 1, 50
+        count += i
+    out[4], out[5] = count, n
+    count = 0
+    for _ in range(limits[0]):
+        limits[0] += 1
+        count += 1
+    for i in range(3):
+        for _ in range(i + 1):
+            count += i
+    out[6], out[7] = count, limits[0]
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_ranges_are_evaluated_once(mode):
+    python = loops_that_change_their_bounds.__wrapped__
+    kernel = loops_that_change_their_bounds if mode == "cuda" else rawkernel(mode="numpy")(python)
+    out, limits = np.zeros((2, 8), "q"), np.full((2, 1), 4, "q")
+    kernel[1, 1](out[0], limits[0], 5, 2)
+    python(out[1], limits[1], 5, 2)
+    np.testing.assert_array_equal(out[0], out[1])
+
+
 # --- shared memory, atomics, warps ---
 
 

@@ -31,6 +31,10 @@ extern "C" __global__ void count() { atomicAdd(&counter, 1); }
 
 extern "C" __global__ void take(Pair pair, long long* out) { out[0] = pair.first + (long long)pair.second; }
 
+extern "C" __global__ void numbers(double* out, bool a, signed char b, short c, int d, long long e) {
+    out[0] = a; out[1] = b; out[2] = c; out[3] = d; out[4] = (double)e;
+}
+
 extern "C" __global__ void fail(int* x) { if (x[0] == 0) __trap(); }
 
 namespace inner {
@@ -102,6 +106,44 @@ def test_a_file_of_source_code_runs_and_machine_code_is_refused(tmp_path: Path) 
     ):
         with pytest.raises(ArgumentError, match=r"kernels.cubin' is machine code of GPUs, which no CPU runs; pass the"):
             call()
+
+
+def test_numbers_of_python_are_taken_where_they_fit() -> None:
+    numbers, out = MODULE.get_function("numbers"), np.zeros(5)
+    for _ in range(2):  # the first launch is packed in Python, the second one in C
+        for given in [(True, -128, 127, -(2**31), 2**63 - 1), (False, 1, -(2**15), 2**31 - 1, -(2**63))]:
+            numbers((1,), (1,), (out, *given))
+            np.testing.assert_array_equal(out, given)
+    for place, number, size in [(1, 128, 1), (1, -129, 1), (2, 2**15, 2), (3, 2**31, 4)]:
+        given = [True, 1, 1, 1, 1]
+        given[place] = number
+        with pytest.raises(ArgumentTypeError, match=f"parameter {place + 1} has {size} bytes, got int of 8"):
+            numbers((1,), (1,), (out, *given))
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint8])
+def test_sizes_of_launches_may_be_numpys_integers(kind: type[np.integer]) -> None:
+    x = np.arange(10, dtype=np.int32)
+    for kernel in (RawKernel(SOURCE, "reverse"), MODULE.get_function("reverse")):
+        for _ in range(2):
+            kernel((kind(1),), (kind(10), kind(1)), (x,), shared_mem=kind(40))
+    np.testing.assert_array_equal(x, np.arange(10))
+
+
+def test_code_and_name_may_be_bytes_as_cupys(tmp_path: Path) -> None:
+    x = np.zeros(3)
+    kernel = RawKernel(SOURCE.encode(), b"fill")
+    kernel((1,), (3,), (x, 2.0, 3))
+    np.testing.assert_array_equal(x, 2)
+    assert (kernel.code, kernel.name, kernel.file_path) == (SOURCE, "fill", None)
+    assert kernel.max_threads_per_block == kernel.attributes["max_threads_per_block"] == 1024
+    assert not hasattr(kernel, "kernels")
+    (tmp_path / "kernels.cu").write_bytes(SOURCE.encode())
+    assert RawModule(path=tmp_path / "kernels.cu").get_function("fill").file_path == str(tmp_path / "kernels.cu")
+    assert RawModule(code=SOURCE.encode()).get_function("fill").code == SOURCE
+    for make in (lambda: RawKernel(3, "k"), lambda: RawModule(code=3)):
+        with pytest.raises(ArgumentTypeError, match=r"argument 'code' must be a str, got 3"):
+            make()
 
 
 def test_bad_launches_say_what_is_wrong() -> None:

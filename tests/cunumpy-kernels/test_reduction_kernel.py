@@ -92,6 +92,24 @@ def test_dtypes_and_the_type_of_the_reduction(dtype: str) -> None:
     np.testing.assert_allclose(got, values.astype(complex).sum(0), rtol=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("given", "preamble", "size"),
+    [
+        ("P", "typedef double P;", 8),  # a letter of no parameter, of which NumPy has a dtype
+        ("float", "", 4),
+        ("uint", "typedef unsigned char uint;", 1),
+        ("int16", "", 2),
+        ("S", "", 4),
+        ("long double", "", 16),
+    ],
+)
+def test_reduce_type_is_cpps_where_numpy_has_another_of_the_name(given, preamble, size):
+    kernel = ReductionKernel(
+        "T x, S s", "int64 y", "x + s", "a + b", "y = sizeof(a)", "0", "size", reduce_type=given, preamble=preamble
+    )
+    assert kernel(np.ones(3, np.int8), np.ones(3, np.float32)) == size
+
+
 def test_a_type_of_its_own_and_the_place_of_an_element() -> None:
     argmax = ReductionKernel(
         "T x",

@@ -42,7 +42,8 @@ def test_a_kernel_runs():
     kernel((3,), (100,), (x, 2.5, np.int32(299)))
     assert (host_buffer(x)[:299] == 2.5).all()
     assert host_buffer(x)[299] == 0
-    kernel((3,), (100,), [x.data + 800, 1.0, 1], shared_mem=0, stream=cupy.cuda.Stream(non_blocking=True))
+    sizes = (np.int64(3),), (np.int32(100),)
+    kernel(*sizes, [x.data + 800, 1.0, 1], shared_mem=np.int64(0), stream=cupy.cuda.Stream(non_blocking=True))
     assert list(host_buffer(x)[99:102]) == [2.5, 1.0, 2.5]
 
 

@@ -32,6 +32,7 @@ VALUE_KIND, POINTER_KIND, CONST_POINTER_KIND, FLOATING_KIND = range(4)
 
 _MAX_THREADS = 1024
 _INTEGERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQ")
+_SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
 _NUMBERS = frozenset([*_INTEGERS, *(np.dtype(code).type for code in "efdFD")])
 
 _PLAIN = frozenset([bool, int, float, complex, type(None), *_NUMBERS])
@@ -58,9 +59,9 @@ class RawKernel:
 
     Parameters
     ----------
-    code : str
+    code : str or bytes
         Source code.
-    name : str
+    name : str or bytes
         The kernel: one that is ``extern "C"``, or with namespaces and template arguments.
     options : tuple of str, optional
         Of CUDA's compiler.
@@ -76,7 +77,7 @@ class RawKernel:
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        An unknown backend, or options that are no tuple of str.
+        An unknown backend, options that are no tuple of str, or code and name that are no text.
 
     Notes
     -----
@@ -100,14 +101,15 @@ class RawKernel:
 
     code: str
     name: str
+    file_path: str | None
     options: tuple[str, ...]
     backend: str
     enable_cooperative_groups: bool
 
     def __init__(
         self,
-        code: str,
-        name: str,
+        code: str | bytes,
+        name: str | bytes,
         options: tuple[str, ...] = (),
         backend: str = "nvrtc",
         translate_cucomplex: bool = False,
@@ -116,9 +118,11 @@ class RawKernel:
         jitify: bool = False,
     ) -> None:
         check_settings(options, backend, "RawKernel")
-        self.code, self.name, self.options, self.backend = code, name, options, backend
+        self.code, self.name = _text(code, "code", "RawKernel"), _text(name, "name", "RawKernel")
+        self.options, self.backend = options, backend
+        self.file_path = None
         self.enable_cooperative_groups = enable_cooperative_groups
-        self._owner = f"RawKernel {name!r}"
+        self._owner = f"RawKernel {self.name!r}"
         self._refused = _refused(backend, translate_cucomplex, jitify)
         self._make: Callable[[], RawFunction] = self._compiled
         self._make_on_device: Callable[[], Any] = self._of_cupy
@@ -231,6 +235,11 @@ class RawKernel:
         """What CuPy tells of a compiled kernel, as it is on the CPU: limits of every CUDA device, and no registers."""
         return {**_ATTRIBUTES, "max_dynamic_shared_size_bytes": self._max_shared}
 
+    def __getattr__(self, name: str) -> int:
+        if name in _ATTRIBUTES:
+            return _ATTRIBUTES[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
+
     @property
     def max_dynamic_shared_size_bytes(self) -> int:
         """The most dynamic shared memory of a launch, in bytes. Can be set."""
@@ -288,7 +297,7 @@ class RawModule:
 
     Parameters
     ----------
-    code : str, optional
+    code : str or bytes, optional
         Source code.
     path : path-like, optional
         In the place of `code`: a file of source code, ``.cu``, or of machine code for GPUs, ``.cubin`` or ``.ptx``,
@@ -301,7 +310,7 @@ class RawModule:
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        Not one of `code` and `path`, an unknown backend, or options that are no tuple of str.
+        Not one of `code` and `path`, an unknown backend, options that are no tuple of str, or code that is no text.
 
     Examples
     --------
@@ -326,7 +335,7 @@ class RawModule:
 
     def __init__(
         self,
-        code: str | None = None,
+        code: str | bytes | None = None,
         *,
         path: str | os.PathLike[str] | None = None,
         options: tuple[str, ...] = (),
@@ -343,7 +352,8 @@ class RawModule:
         if self.file_path is not None and self.file_path.endswith((".cu", ".cuh", ".cpp")):
             code = Path(self.file_path).read_text(encoding="utf-8")
             options = (f"-I{Path(self.file_path).absolute().parent}", *options)
-        self.code, self.options, self.backend = code, options, backend
+        self.code = None if code is None else _text(code, "code", "RawModule")
+        self.options, self.backend = options, backend
         self.enable_cooperative_groups = enable_cooperative_groups
         self.name_expressions = None if name_expressions is None else tuple(name_expressions)
         self._keywords = {"translate_cucomplex": translate_cucomplex, "jitify": jitify}
@@ -407,7 +417,7 @@ class RawModule:
                     enable_cooperative_groups=self.enable_cooperative_groups,
                     **self._keywords,
                 )
-                kernel._module = self
+                kernel._module, kernel.file_path = self, self.file_path
                 kernel._make = lambda: self._function(name)
                 kernel._make_on_device = lambda: self._on_device().get_function(name)
                 self._kernels[name] = kernel
@@ -481,6 +491,15 @@ class RawModule:
         return self._cupy
 
 
+def _text(given: Any, argument: str, owner: str) -> str:
+    """Return text, which may be given as bytes, as CuPy takes it."""
+    if isinstance(given, bytes):
+        return given.decode("utf-8")
+    if not isinstance(given, str):
+        raise ArgumentTypeError(f"{owner}: argument {argument!r} must be a str, got {_gate.given(given)}.")
+    return given
+
+
 # --- what the stand-in for CuPy shares --------------------------------------------------------------------------------
 
 
@@ -517,7 +536,12 @@ def pack_argument(value: Any, size: int, kind: int, index: int, owner: str) -> A
         if not -(2**63) <= value < 2**64:
             raise ArgumentRangeError(f"{owner}: parameter {index}: {value} needs more than 64 bits.")
         whole = np.int64(value) if value < 2**63 else np.uint64(value)
-        value = np.int32(value) if size == 4 and -(2**31) <= value < 2**31 else whole
+        smaller = _SIGNED.get(size)
+        if size == 1 and given is bool:
+            value = np.bool_(value)
+        else:
+            fits = smaller is not None and -(2 ** (8 * size - 1)) <= value < 2 ** (8 * size - 1)
+            value = smaller(value) if smaller is not None and fits else whole
     elif isinstance(value, float):
         value = np.float64(value)
     elif isinstance(value, complex):

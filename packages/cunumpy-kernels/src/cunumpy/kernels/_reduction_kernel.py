@@ -30,9 +30,6 @@ _AXES_PLACE = re.compile(r"\b(?:_J|_j|_in_ind(?!\s*\.\s*size\b))\b")
 _OUTPUTS_PLACE = re.compile(r"\b(?:_i|_j|_(?:in|out)_ind(?!\s*\.\s*size\b))\b")
 """What tells places among the reduced elements, and among outputs: they are in C order then."""
 
-_C_NAMES = frozenset(["bool", "char", "short", "int", "long", "float", "double"])
-"""What means a type of C's in `reduce_type`, though NumPy reads some of it otherwise."""
-
 
 class ReductionKernel:
     """A reduction of broadcast arrays, written in CUDA C++, with the interface of `cupy.ReductionKernel`.
@@ -56,7 +53,8 @@ class ReductionKernel:
     name : str, default: "reduce_kernel"
         For messages and profilers.
     reduce_type : str, optional
-        The type of ``a`` and ``b``: a letter, a dtype, or a C++ type. Default: that of the first output.
+        The type of ``a`` and ``b``: a letter of the parameters, the full name of a dtype, or a C++ type. Default: that
+        of the first output.
     reduce_dims : bool, default: True
         Let axes be merged where that changes nothing. On NumPy arrays they always are.
     preamble : str, optional
@@ -442,12 +440,10 @@ class ReductionKernel:
         name = self.reduce_type
         if name is None:
             return typed.C_TYPES[types[self.out_params[0].type_name]]
-        if name in _C_NAMES or name in types:
-            return name if name in _C_NAMES else typed.C_TYPES[types[name]]
-        try:
-            return typed.C_TYPES[np.dtype(name)]
-        except (TypeError, KeyError):
-            return name
+        if name in types:
+            return typed.C_TYPES[types[name]]
+        # A dtype's full name; all else that NumPy reads, such as float, uint or P, may mean something else in C++.
+        return next((ctype for dtype, ctype in typed.C_TYPES.items() if dtype.name == name), name)
 
     def _source(
         self, types: dict[str, Any], side_by_side: bool, plain: bool, numbers: list[bool], raw: list[tuple[int, bool]]

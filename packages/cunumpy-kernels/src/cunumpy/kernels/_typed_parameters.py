@@ -265,47 +265,47 @@ def address(array: np.ndarray) -> int:
 HELPERS = r"""
 namespace cunumpy_kernel {
 // An array with shape and strides; strides are in bytes, as CuPy's.
-template <class T, int N, bool contiguous>
+template <class Type, int dimensions, bool contiguous>
 class CArray {
-    T* data_;
+    Type* data_;
     const ptrdiff_t *shape_, *strides_;
     ptrdiff_t size_;
     typedef unsigned char byte;
-    T& at(ptrdiff_t i) const {
+    Type& at(ptrdiff_t i) const {
         if (contiguous) return data_[i];
         byte* place = (byte*)data_;
-        for (int axis = N - 1; axis > 0; --axis) {
+        for (int axis = dimensions - 1; axis > 0; --axis) {
             place += i % shape_[axis] * strides_[axis];
             i /= shape_[axis];
         }
-        if (N > 0) place += i * strides_[0];
-        return *(T*)place;
+        if (dimensions > 0) place += i * strides_[0];
+        return *(Type*)place;
     }
-    template <class I>
-    T& at_all(const I* index) const {
+    template <class Index>
+    Type& at_all(const Index* index) const {
         byte* place = (byte*)data_;
-        for (int axis = 0; axis < N; ++axis) place += (ptrdiff_t)index[axis] * strides_[axis];
-        return *(T*)place;
+        for (int axis = 0; axis < dimensions; ++axis) place += (ptrdiff_t)index[axis] * strides_[axis];
+        return *(Type*)place;
     }
 
 public:
-    static const int ndim = N;
-    typedef T value_type;
-    __device__ CArray(T* data, const long long* layout)
-        : data_(data), shape_((const ptrdiff_t*)layout), strides_((const ptrdiff_t*)layout + N), size_(1) {
-        for (int axis = 0; axis < N; ++axis) size_ *= shape_[axis];
+    static const int ndim = dimensions;
+    typedef Type value_type;
+    __device__ CArray(Type* data, const long long* layout)
+        : data_(data), shape_((const ptrdiff_t*)layout), strides_((const ptrdiff_t*)layout + dimensions), size_(1) {
+        for (int axis = 0; axis < dimensions; ++axis) size_ *= shape_[axis];
     }
     __device__ ptrdiff_t size() const { return size_; }
     __device__ const ptrdiff_t* shape() const { return shape_; }
     __device__ const ptrdiff_t* strides() const { return strides_; }
-    __device__ T& operator[](int i) const { return at(i); }
-    __device__ T& operator[](unsigned int i) const { return at(i); }
-    __device__ T& operator[](long i) const { return at(i); }
-    __device__ T& operator[](unsigned long i) const { return at((ptrdiff_t)i); }
-    __device__ T& operator[](long long i) const { return at(i); }
-    __device__ T& operator[](unsigned long long i) const { return at((ptrdiff_t)i); }
-    template <class I>
-    __device__ T& operator[](const I* index) const { return at_all(index); }
+    __device__ Type& operator[](int i) const { return at(i); }
+    __device__ Type& operator[](unsigned int i) const { return at(i); }
+    __device__ Type& operator[](long i) const { return at(i); }
+    __device__ Type& operator[](unsigned long i) const { return at((ptrdiff_t)i); }
+    __device__ Type& operator[](long long i) const { return at(i); }
+    __device__ Type& operator[](unsigned long long i) const { return at((ptrdiff_t)i); }
+    template <class Index>
+    __device__ Type& operator[](const Index* index) const { return at_all(index); }
 };
 
 // The loop's shape, and the place of one element in it.

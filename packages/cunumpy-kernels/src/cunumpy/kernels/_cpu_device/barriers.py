@@ -58,7 +58,7 @@ class SplitKernel(NamedTuple):
     text : str
         C++ source of a function that runs all threads of the block that ``blockIdx`` names.
     checked : str
-        The same for checked builds, which are told of threads and barriers, and know lines.
+        The same for checked builds, which are told of threads and barriers.
     name : str
         Its name, with namespaces and without template arguments.
     """
@@ -102,8 +102,9 @@ def split_at_barriers(
     ended = "bool cunumpy_cpu_ended[1024] = {};\n" if "return" in body and "__syncthreads" in body else ""
     declared = f"{head.template} static inline void {split_name}({head.parameters[2:]})"
     begin = f"{declared} {{\nCUNUMPY_CPU_BLOCK\n{ended}"
-    text, path = in_namespaces(f"{begin}{plain}}}\n", scope)
-    checked, _ = in_namespaces(f'{begin}{checked}}}\n#line 1 "{GENERATED}"\n', scope)
+    end = f'}}\n#line 1 "{GENERATED}"\n'
+    text, path = in_namespaces(f"{begin}{plain}{end}", scope)
+    checked, _ = in_namespaces(f"{begin}{checked}{end}", scope)
     return SplitKernel(text, checked, path + split_name)
 
 
@@ -229,12 +230,8 @@ class _Splitter:
         return f"CUNUMPY_CPU_BARRIER({'cunumpy_cpu_ended' if self.returns else 'nullptr'}, {file}, {line})\n"
 
     def located(self, start: int, stop: int, text: str = "{}") -> str:
-        """Return a part of the source, in a text, with the line where it is in checked builds."""
-        text = text.format(self.slices(start, stop))
-        if not self.checked:
-            return text
-        line, file = self.slices.place(start)
-        return f"#line {line} {file}\n{text}"
+        """Return a part of the source, in a text, with the line where it is."""
+        return f"{self.slices.line_of(start)}{text.format(self.slices(start, stop))}"
 
     def braced(self, first: int, last: int) -> str:
         if self.words[first] == "{" and end_of_group(self.words, first, last) == last:

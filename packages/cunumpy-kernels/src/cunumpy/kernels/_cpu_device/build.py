@@ -121,7 +121,8 @@ class Program(NamedTuple):
             *(self.wide, self.debug, self.check, self.ordered),
             *(_own_digest(), compiler.identity, optimisation_flags(compiler), checking_flags(compiler), cpu_features()),
         ]
-        return f"cpu-{_plain_name(self.built[0])}-{build_hash(parts)}"
+        name = re.sub(r"\W", "_", _plain_name(self.built[0]), flags=re.ASCII)
+        return f"cpu-{name}-{build_hash(parts)}"
 
 
 def _plain_name(expression: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import sys
 from pathlib import Path
@@ -339,6 +340,8 @@ class RawFunction:
         KernelError
             The kernel ended itself.
         """
+        grid, block = (tuple(map(operator.index, extents)) for extents in (grid, block))
+        shared_mem = operator.index(shared_mem)
         sizes = tuple(8 if type(value) is int else value.nbytes for value in packed)
         if sizes != self.sizes:
             raise ArgumentTypeError(

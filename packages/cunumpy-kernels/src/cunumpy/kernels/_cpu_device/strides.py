@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cunumpy.cuda._declarations import end_of_group, split
 from cunumpy.cuda._tokens import is_name
+from cunumpy.kernels._cpu_device.compiler import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -187,7 +188,7 @@ def grid_stride(
         f"{template} static inline bool {active_name}{head} {{\n{before}\n{index}\nreturn {condition};\n}}\n"
         f"{template} static inline void {step_name}{head} {{\n{before}\n{index}\n"
         f"for (bool cunumpy_cpu_once = true; cunumpy_cpu_once; cunumpy_cpu_once = false)\n"
-        f"{slices(head_stop, body_stop)}\n}}\n"
+        f'{slices.line_of(head_stop)}{slices(head_stop, body_stop)}\n}}\n#line 1 "{GENERATED}"\n'
     )
     text, path = in_namespaces(text, scope)
     return GridStride(text, path + step_name, path + active_name)
@@ -220,6 +221,11 @@ class Slicer:
         if marker is None:
             return 1 + self._text.count("\n", 0, offset), '""'
         return int(marker[1]) + self._text.count("\n", marker.end(), offset) - 1, marker[2]
+
+    def line_of(self, index: int) -> str:
+        """Return what says to the compiler where the next line is from: that of a word."""
+        line, file = self.place(index)
+        return f"#line {line} {file}\n"
 
     def __call__(self, start: int, stop: int) -> str:
         end = self._offsets[stop] if stop < len(self._offsets) else len(self._text)

@@ -571,7 +571,8 @@ class Translator:
         uses = self.uses[name]
         known = self.variables.get(name)
         local = known is None and uses.in_loops_only and name not in inside
-        plain = local and not (names_in(*call.args[1:]) & inside)
+        after_start = call.args if len(call.args) == 1 else call.args[1:]
+        plain = local and not (names_in(*after_start) & inside)
         plain = plain and all(isinstance(one, Constant) or (one.stable and not one.impure) for one in (stop, step))
         if unroll:
             self.emit("#pragma unroll" + ("" if unroll is True else f" {int(unroll)}"), node)
