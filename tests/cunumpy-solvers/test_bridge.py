@@ -174,6 +174,15 @@ def test_errors_are_scipys():
         optimize.fsolve(lambda x: 1 / 0, [1.0])
 
 
+def test_pairs_of_numbers_are_checked():
+    for bracket in (3.0, [1.0], [1.0, 2.0, 3.0]):
+        with pytest.raises(ArgumentTypeError, match="root_scalar: argument 'bracket' must be a pair of numbers, got"):
+            optimize.root_scalar(np.cos, bracket=bracket)
+    with pytest.raises(ArgumentTypeError, match="solve_ivp: argument 't_span' must be a pair of numbers, got"):
+        integrate.solve_ivp(decay, 2.0, [1.0])
+    assert optimize.root_scalar(np.cos, bracket=np.array([1.0, 2.0])).root == pytest.approx(np.pi / 2)
+
+
 def test_constraints_are_copied():
     constraint = NonlinearConstraint(lambda x: x[0] ** 2 + x[1], -np.inf, 1.0)
     before = dict(vars(constraint))
@@ -192,6 +201,10 @@ def test_quad_accepts_arrays_of_one_element():
         value, _ = integrate.quad(lambda x, s=shape: np.full(s, x), 0.0, 1.0)
         assert value == pytest.approx(0.5, abs=1e-14)
     assert optimize.root_scalar(lambda x: np.array([x - 0.25]), bracket=[0, 1]).root == pytest.approx(0.25)
+    # With its derivatives in a tuple, each of them.
+    both = optimize.root_scalar(lambda x: (np.array([x * x - 2.0]), np.array(2 * x)), x0=1.0, fprime=True)
+    assert type(both.root) is float or isinstance(both.root, np.floating)
+    assert both.root == pytest.approx(2**0.5)
     with pytest.raises(ArgumentTypeError, match=r"quad: callback 'func' must return a number, got .*shape=\(2,\)"):
         integrate.quad(lambda x: np.ones(2), 0.0, 1.0)
 
@@ -206,6 +219,22 @@ def test_quad_passes_the_function_as_it_is():
     integrate.quad(f, 0.0, 1.0)
     assert len(evaluated) == 21
     assert not any(name.endswith("_bridge.py") for name in evaluated)
+
+
+@pytest.mark.parametrize("error", [TypeError, DeprecationWarning, ValueError])
+def test_errors_of_an_integrand_are_raised_at_once(error):
+    """Also those that SciPy raises for arrays in the place of numbers."""
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        if len(calls) == 3:
+            raise error("the user's own")
+        return x
+
+    with pytest.raises(error, match="the user's own"):
+        integrate.quad(f, 0.0, 1.0)
+    assert len(calls) == 3
 
 
 def test_quad_takes_compiled_functions():

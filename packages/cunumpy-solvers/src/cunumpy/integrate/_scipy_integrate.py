@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cunumpy.optimize._bridge import Bridge, backend_of, scipy_module
+from cunumpy.optimize._bridge import Bridge, backend_of, raised_by_scipy, scipy_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,7 +143,7 @@ def solve_ivp(
     result = bridge.call(
         solver,
         bridge.callback(fun, "fun", (1,), counted=True),
-        [bridge.number(end) for end in t_span],
+        bridge.pair(t_span, "t_span"),
         bridge.start(y0, "y0"),
         method,
         bridge.host(t_eval),
@@ -223,6 +223,7 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
     if "cupy" not in sys.modules:
         try:
             return bridge.call(solver, func, *limits, args, **kwargs)
-        except (TypeError, DeprecationWarning):  # an array in the place of a number, or an error of the function's own
-            pass
+        except (TypeError, DeprecationWarning) as error:  # an array in the place of a number?
+            if not raised_by_scipy(error):
+                raise
     return bridge.call(solver, bridge.callback(func, "func", (), scalar=True), *limits, args, **kwargs)

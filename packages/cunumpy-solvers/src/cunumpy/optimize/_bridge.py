@@ -99,6 +99,16 @@ class Bridge:
         value = self.host(value)
         return value.reshape(())[()] if isinstance(value, np.ndarray) and value.size == 1 else value
 
+    def pair(self, values: Any, argument: str) -> list[Any]:
+        """Return a pair that is to be of numbers."""
+        try:
+            first, second = values
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(
+                f"{self.function}: argument {argument!r} must be a pair of numbers, got {_gate.given(values)}."
+            ) from None
+        return [self.number(first), self.number(second)]
+
     def host(self, value: Any) -> Any:
         """Return a setting with host arrays in the place of device arrays, in containers too."""
         if not self.on_device and "cupy" not in _modules():
@@ -182,7 +192,9 @@ class Bridge:
         return self._download(value, name) if _arrays.is_device_array(value) else value
 
     def to_number(self, value: Any, name: str) -> Any:
-        """Return a callback's result of one element as a number."""
+        """Return a callback's result of one element as a number; where it returned several results, each of them."""
+        if isinstance(value, tuple):
+            return tuple(self.to_number(each, name) for each in value)
         value = self.to_host(value, name)
         if isinstance(value, np.ndarray):
             if value.size != 1:
@@ -274,6 +286,14 @@ def _leaf_to_host(value: Any) -> Any:
     if _arrays.is_device_array(value) or _arrays.is_foreign_device_array(value):
         return _conversion.to_numpy(value)
     return value
+
+
+def raised_by_scipy(error: BaseException) -> bool:
+    """Tell whether an error comes from SciPy itself, and not from a function that it called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).startswith("scipy.")
 
 
 _CALL: CodeType = (lambda function, args, kwargs: function(*args, **kwargs)).__code__

@@ -417,15 +417,14 @@ def root_scalar(
     1.41421356
     """
     solver = scipy_module("optimize", "root_scalar").root_scalar
-    ends = () if bracket is None else tuple(bracket)
-    named = {f"bracket[{i}]": end for i, end in enumerate(ends)}
+    named = {f"bracket[{i}]": end for i, end in enumerate(bracket if np.iterable(bracket) else ())}
     bridge = Bridge("root_scalar", backend_of("root_scalar", x0=x0, x1=x1, **named))
     return bridge.call(
         solver,
         bridge.callback(f, "f", (), scalar=True),
         args,
         method,
-        None if bracket is None else [bridge.number(end) for end in ends],
+        None if bracket is None else bridge.pair(bracket, "bracket"),
         bridge.callback(fprime, "fprime", (), scalar=True),
         bridge.callback(fprime2, "fprime2", (), scalar=True),
         bridge.number(x0),
