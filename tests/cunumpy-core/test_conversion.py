@@ -19,10 +19,10 @@ def test_every_kind_to_the_host(convert, kind: ArrayKind, tmp_path) -> None:
     value = kind.make(tmp_path)
     before = as_compared(value)
     if isinstance(value, ForeignDeviceArray):
-        with pytest.raises(MissingPackageError, match="to_numpy: needs CuPy"):
+        with pytest.raises(MissingPackageError, match=f"{convert.__name__}: needs CuPy"):
             convert(value)
     elif kind.values is None:
-        with pytest.raises((ArgumentError, ArgumentTypeError), match=r"^to_numpy: argument 'array' "):
+        with pytest.raises((ArgumentError, ArgumentTypeError), match=rf"^{convert.__name__}: argument 'array' "):
             convert(value)
     else:
         result = convert(value)

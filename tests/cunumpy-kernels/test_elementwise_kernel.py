@@ -171,7 +171,7 @@ def test_numbers_take_their_parameters_type() -> None:
     [
         ((np.zeros(3),), {}, ArgumentTypeError, "takes 2, or 3 with the outputs, got 1"),
         ((np.zeros(3), np.zeros(3, "f4")), {}, ArgumentTypeError, "'y' has dtype float32, expected float64"),
-        ((np.zeros(3), np.zeros(4)), {}, ArgumentError, r"shapes \(3,\), \(4,\) do not broadcast"),
+        ((np.zeros(3), np.zeros(4)), {}, ArgumentError, r"shapes \(3,\) of 'x', \(4,\) of 'y' do not broadcast"),
         ((np.zeros(3), 1.0, np.zeros(1)), {}, ArgumentError, "'z': out shape is mismatched"),
         ((np.zeros(3), [1.0]), {}, ArgumentTypeError, "'y' must be an array or a number, got list"),
         ((np.zeros(3), 1.0, 2.0), {}, ArgumentTypeError, "'z' must be an array, got float"),

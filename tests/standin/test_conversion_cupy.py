@@ -138,7 +138,7 @@ def test_what_is_recorded_on_the_way_to_the_device() -> None:
     assert events(counter) == [
         ("to_device", "to_cupy(shape=(3,), dtype=float64)", 24, True),
         ("to_device", "to_cupy(list)", 16, True),
-        ("to_device", "to_cupy(float)", 8, True),
+        ("to_device", "to_cunumpy(float)", 8, True),
         ("to_device", "as_device_array(shape=(2, 3), dtype=float64)", 48, True),
     ]
 

@@ -58,13 +58,18 @@ def to_numpy(array: Any) -> np.ndarray:
     >>> xp.to_numpy([1.0, 2.0])
     array([1., 2.])
     """
+    return as_numpy(array, "to_numpy")
+
+
+def as_numpy(array: Any, function: str) -> np.ndarray:
+    """Convert as `to_numpy` does, for the function that messages and recorded copies are to name."""
     if type(array) is np.ndarray:
         return array
     if not _arrays.is_device_array(array):
         if not _arrays.is_foreign_device_array(array):
-            return _gate.as_host_array(array, function="to_numpy", argument="array")
-        array = wrap_foreign(array, "to_numpy")
-    return copy_to_host(array, "to_numpy")
+            return _gate.as_host_array(array, function=function, argument="array")
+        array = wrap_foreign(array, function)
+    return copy_to_host(array, function)
 
 
 def to_cupy(array: Any) -> Any:
@@ -127,7 +132,9 @@ def to_cunumpy(array: Any) -> Any:
     >>> xp.to_cunumpy([1, 2])
     array([1, 2])
     """
-    return to_cupy(array) if _backend.get_backend() == "cupy" else to_numpy(array)
+    if _backend.get_backend() == "cupy":
+        return _to_cupy(array, "to_cunumpy", "array")
+    return as_numpy(array, "to_cunumpy")
 
 
 def as_device_array(

@@ -253,7 +253,7 @@ class ElementwiseKernel:
         try:
             shape = shapes[0] if all(one == shapes[0] for one in shapes) else np.broadcast_shapes(*shapes)
         except ValueError:
-            raise ArgumentError(f"{self._owner}: shapes {', '.join(map(str, shapes))} do not broadcast.") from None
+            typed.refuse_shapes(self._parameters, args, self._owner)
         for parameter, value in zip(self.out_params, args[self.nin :], strict=False):
             if not parameter.raw and value.shape != shape:
                 raise ArgumentError(

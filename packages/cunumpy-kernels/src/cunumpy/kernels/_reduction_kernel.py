@@ -247,7 +247,7 @@ class ReductionKernel:
         try:
             shape = np.broadcast_shapes(*shapes)
         except ValueError:
-            raise ArgumentError(f"{owner}: shapes {', '.join(map(str, shapes))} do not broadcast.") from None
+            typed.refuse_shapes(self.in_params, args, owner)
         axes = _axes(axis, len(shape), owner)
         kept = [one for one in range(len(shape)) if one not in axes]
         if self.identity is None and 0 in [shape[one] for one in axes]:

@@ -153,6 +153,16 @@ def check_host_argument(parameter: Parameter, value: Any, owner: str, *, output:
         raise ArgumentTypeError(f"{owner}: argument {parameter.name!r} must be {wanted}, got {_gate.given(value)}.")
 
 
+def refuse_shapes(parameters: Sequence[Parameter], args: Sequence[Any], owner: str) -> NoReturn:
+    """Raise the error of arrays that have no common shape."""
+    shapes = ", ".join(
+        f"{value.shape} of {parameter.name!r}"
+        for parameter, value in zip(parameters, args, strict=False)
+        if not parameter.raw and isinstance(value, np.ndarray)
+    )
+    raise ArgumentError(f"{owner}: shapes {shapes} do not broadcast; give arrays of one shape.") from None
+
+
 def decide_types(
     in_params: Sequence[Parameter],
     out_params: Sequence[Parameter],

@@ -358,7 +358,10 @@ def _buffer(
     )
     if not buffer.is_array:
         # With a type, as in [buffer, count, MPI.DOUBLE], it is the communicator's to read.
-        memory = array[0] if isinstance(array, (list, tuple)) and array else array
+        memory = array
+        if isinstance(array, (list, tuple)) and 1 < len(array) < 5:
+            memory = array[0]
+            _gate.refuse_masked(memory, function=function, argument=f"{argument}[0][0]")
         try:
             view = memoryview(memory)
         except (TypeError, ValueError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._collectives import agreed
@@ -11,8 +13,6 @@ from cunumpy.mpi._exchange import exchange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
 
 
 def exchange_ghosts(
@@ -78,6 +78,9 @@ def exchange_ghosts(
         given = _conversion.wrap_foreign(array, function) if _arrays.is_foreign_device_array(array) else array
         if not hasattr(given, "ndim") or not hasattr(given, "dtype"):
             raise ArgumentTypeError(f"{function}: argument 'array' must be an array, got {_gate.describe(given)}.")
+        _gate.refuse_masked(given, function=function, argument="array")
+        if isinstance(given, np.ndarray):
+            _gate.check_writable(given, function=function, argument="array")
         chosen = _checked_axes(axes, comm.Get_dim(), given, function)
         layers = _checked_widths(width, chosen, given, function)
         return (given, chosen), (given.dtype.str, *layers)
@@ -112,7 +115,7 @@ def _checked_axes(axes: Sequence[int] | None, number: int, array: Any, function:
     return normal
 
 
-def _checked_widths(width: Any, axes: list[int], array: np.ndarray, function: str) -> list[int]:
+def _checked_widths(width: Any, axes: list[int], array: Any, function: str) -> list[int]:
     widths = [width] * len(axes) if isinstance(width, int) else list(width)
     if len(widths) != len(axes):
         raise ArgumentError(

@@ -81,6 +81,7 @@ def _sorted(arrays: list[Any], destination: Any, size: int) -> tuple[Any, np.nda
     _gate.common_backend(
         "migrate", **{f"arrays[{k}]": array for k, array in enumerate(arrays)}, destination=destination
     )
+    _gate.refuse_masked(destination, function="migrate", argument="destination")
     if getattr(destination, "ndim", None) != 1 or destination.dtype.kind not in "iu":
         raise ArgumentTypeError(
             f"migrate: argument 'destination' must be an array of integers of shape (n,), got "

@@ -380,7 +380,10 @@ class RandomStreams:
         Raises
         ------
         ArgumentError
-            A negative scale (from NumPy's generators its own ``ValueError``).
+            A negative scale (from NumPy's generators its own ``ValueError``), or shapes that can't be broadcast, to
+            `size` where that is given.
+        ArgumentTypeError
+            Parameters that are no real numbers, or are masked.
         MixedBackendError
             Arrays of another backend than the generator's.
 
@@ -393,11 +396,11 @@ class RandomStreams:
         function = "RandomStreams.normal"
         generator = self.generator() if rng is None else rng
         method = getattr(generator, "normal", None)
-        if _checks_itself(generator):
+        if isinstance(generator, PhiloxGenerator):
             return method(loc, scale, size)  # type: ignore[misc]
-        if _host_any(scale, function, "scale", lambda scale: scale < 0):
+        if not _checks_values(generator) and _host_any(scale, function, "scale", lambda scale: scale < 0):
             raise ArgumentError(f"{function}: argument 'scale' must not be negative, got {scale!r}.")
-        loc, scale = _parameters(generator, function, loc=loc, scale=scale)
+        loc, scale = _parameters(generator, function, size, loc=loc, scale=scale)
         if method is not None:
             return method(loc, scale, size)
         return loc + scale * generator.standard_normal(_size(size, loc, scale))
@@ -424,7 +427,10 @@ class RandomStreams:
         Raises
         ------
         ArgumentError
-            An interval in reverse or without end (from NumPy's generators its own errors).
+            An interval in reverse or without end (from NumPy's generators its own errors), or shapes that can't be
+            broadcast, to `size` where that is given.
+        ArgumentTypeError
+            Parameters that are no real numbers, or are masked.
         MixedBackendError
             Arrays of another backend than the generator's.
 
@@ -437,9 +443,9 @@ class RandomStreams:
         function = "RandomStreams.uniform"
         generator = self.generator() if rng is None else rng
         method = getattr(generator, "uniform", None)
-        if _checks_itself(generator):
+        if isinstance(generator, PhiloxGenerator):
             return method(low, high, size)  # type: ignore[misc]
-        if not (_arrays.is_device_array(low) or _arrays.is_device_array(high)):
+        if not (_checks_values(generator) or _arrays.is_device_array(low) or _arrays.is_device_array(high)):
             with np.errstate(over="ignore", invalid="ignore"):
                 width = np.subtract(_host(high, function, "high"), _host(low, function, "low"))
             if not np.isfinite(width).all() or (width < 0).any():
@@ -447,7 +453,7 @@ class RandomStreams:
                     f"{function}: arguments 'low' and 'high' must be finite, as their difference, and in order, "
                     f"got {low!r} and {high!r}."
                 )
-        low, high = _parameters(generator, function, low=low, high=high)
+        low, high = _parameters(generator, function, size, low=low, high=high)
         if method is not None:
             return method(low, high, size)
         return low + (high - low) * self.random(_size(size, low, high), generator)
@@ -566,6 +572,11 @@ def get_rng(seed: Any = None) -> Any:
             "get_rng: argument 'seed' is an array in device memory, which is not copied to the host unasked; convert "
             "it with xp.to_numpy(seed) first."
         )
+    if _holds_text(seed):  # NumPy would read numbers from it
+        raise ArgumentTypeError(
+            f"get_rng: argument 'seed' must be an integer, a sequence of integers, a SeedSequence, or a generator of "
+            f"the active backend, got {_gate.given(seed)}; convert text with int(...)."
+        )
     random = _random_module(_backend.get_backend(), "get_rng")
     try:
         return random.default_rng(seed)
@@ -579,6 +590,12 @@ def get_rng(seed: Any = None) -> Any:
 
 
 # --- arguments --------------------------------------------------------------------------------------------------------
+
+
+def _holds_text(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "SUT" or (value.dtype.kind == "O" and _holds_text(value.reshape(-1).tolist()))
+    return isinstance(value, (str, bytes)) or (isinstance(value, (list, tuple)) and any(map(_holds_text, value)))
 
 
 def _natural(value: Any, function: str, argument: str) -> int:
@@ -628,22 +645,26 @@ def _refuse_state(function: str, found: str) -> NoReturn:
 # --- draws with parameters --------------------------------------------------------------------------------------------
 
 
-def _checks_itself(generator: Any) -> bool:
-    """Tell whether a generator checks its parameters and takes lists."""
-    return isinstance(generator, (np.random.Generator, np.random.RandomState, PhiloxGenerator))
+def _checks_values(generator: Any) -> bool:
+    """Tell whether a generator refuses parameters of the right kind that have no distribution."""
+    return isinstance(generator, (np.random.Generator, np.random.RandomState))
 
 
-def _host(value: Any, function: str, argument: str) -> np.ndarray:
+def _host(value: Any, function: str, argument: str) -> Any:
+    if type(value) in (float, int):
+        return value
     return _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biuf", native=True)
 
 
 def _host_any(value: Any, function: str, argument: str, condition: Any) -> bool:
     """Tell whether a condition holds for any element, where looking does not cost a wait for the device."""
-    return not _arrays.is_device_array(value) and bool(condition(_host(value, function, argument)).any())
+    return not _arrays.is_device_array(value) and bool(np.any(condition(_host(value, function, argument))))
 
 
-def _parameters(generator: Any, function: str, **values: Any) -> list[Any]:
-    """Make the parameters of a draw scalars or arrays of the generator's backend."""
+def _parameters(generator: Any, function: str, size: Any, **values: Any) -> list[Any]:
+    """Make the parameters of a draw scalars or arrays of the generator's backend, which fit together and to `size`."""
+    if all(type(value) in (float, int) for value in values.values()):
+        return list(values.values())
     on_device = type(generator).__module__.partition(".")[0] == "cupy"
     found = []
     for argument, value in values.items():
@@ -654,12 +675,35 @@ def _parameters(generator: Any, function: str, **values: Any) -> list[Any]:
                 f"{function}: argument {argument!r} is {_gate.describe(value)}, but the generator draws by {there}; "
                 f"convert it with xp.to_{remedy}({argument})."
             )
-        if not is_device:
-            host = _host(value, function, argument)
-            if not isinstance(value, (int, float, np.generic)):
-                value = _conversion.copy_to_device(np.asarray(host, order="C"), function) if on_device else host
-        found.append(value)
-    return found
+        found.append(value if is_device else _host(value, function, argument))
+    _check_shapes(function, size, dict(zip(values, map(np.shape, found), strict=True)))
+    if on_device:
+        for i, (value, host) in enumerate(zip(values.values(), found, strict=True)):
+            if isinstance(value, np.generic):
+                found[i] = value
+            elif isinstance(host, np.ndarray):
+                found[i] = _conversion.copy_to_device(np.asarray(host, order="C"), function)
+        return found
+    return [host.astype(np.float64, copy=False) if isinstance(host, np.ndarray) else host for host in found]
+
+
+def _check_shapes(function: str, size: Any, shapes: dict[str, tuple[int, ...]]) -> None:
+    given = ", ".join(f"{argument!r} of shape {shape}" for argument, shape in shapes.items())
+    try:
+        shape = np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        raise ArgumentError(f"{function}: arguments {given} can't be broadcast; give them one shape.") from None
+    if size is not None:
+        wanted = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        try:
+            fits = np.broadcast_shapes(shape, wanted) == wanted
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ArgumentError(
+                f"{function}: argument 'size' is {size}, to which {given} can't be broadcast; leave it out, or "
+                "give the shape of the draw."
+            )
 
 
 def _size(size: Any, first: Any, second: Any) -> Any:

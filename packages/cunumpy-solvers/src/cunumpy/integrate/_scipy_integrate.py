@@ -66,7 +66,7 @@ def odeint(
         solver,
         bridge.callback(func, "func", position, counted=True),
         bridge.start(y0, "y0"),
-        bridge.host(t),
+        bridge.start(t, "t", "biuf"),
         args,
         bridge.callback(Dfun, "Dfun", position),
         tfirst=tfirst,
@@ -146,7 +146,7 @@ def solve_ivp(
         bridge.pair(t_span, "t_span"),
         bridge.start(y0, "y0"),
         method,
-        bridge.host(t_eval),
+        bridge.numbers(t_eval, "t_eval", "biuf"),
         dense_output,
         events,
         vectorized,
@@ -218,7 +218,7 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
     """
     solver = scipy_module("integrate", "quad").quad
     bridge = Bridge("quad", backend_of("quad", a=a, b=b))
-    limits = [bridge.number(end) for end in (a, b)]
+    limits = [bridge.number(end, name) for name, end in (("a", a), ("b", b))]
     kwargs = bridge.host(kwargs)
     if "cupy" not in sys.modules:
         try:

@@ -372,7 +372,7 @@ def bracket_root(
     factor = as_tolerance(factor, "factor", function)
     if factor <= 1.0:
         raise ArgumentError(f"bracket_root: argument 'factor' must be above 1, got {factor}.")
-    names = {name: value for name, value in given.items() if value is not None}
+    names = {name: value for name, value in given.items() if value is not None or name == "xl0"}
     arrays = dict(zip(names, _arrays_of(batch, **names), strict=True))
     xp, left = batch.xp, arrays["xl0"]
     right = arrays.get("xr0", left + 1)

@@ -86,17 +86,20 @@ class Bridge:
         with Progress(True, self.function, "evaluation") as self.bar:
             return self.result(call(solver, args, kwargs))
 
-    def start(self, value: Any, argument: str) -> Any:
-        """Return a start value for SciPy."""
-        if not self.on_device:
-            return value
+    def start(self, value: Any, argument: str, kinds: str = "biufc") -> Any:
+        """Return a start value for SciPy; refuse what it would read numbers from, as of text or below a mask."""
         if _arrays.get_array_backend(value) == "cupy":
-            return _conversion.to_numpy(value)
-        return _gate.as_host_array(value, function=self.function, argument=argument)
+            return _conversion.as_numpy(value, self.function)
+        return _gate.as_host_array(value, function=self.function, argument=argument, dtype_kinds=kinds)
 
-    def number(self, value: Any) -> Any:
+    def numbers(self, value: Any, argument: str, kinds: str = "biufc") -> Any:
+        """Return further numbers for SciPy, as `start` does; None stays None."""
+        return None if value is None else self.start(value, argument, kinds)
+
+    def number(self, value: Any, argument: str, kinds: str = "biuf") -> Any:
         """Return a start value that is to be a number: of an array of one element, that element."""
         value = self.host(value)
+        _gate.as_host_array(value, function=self.function, argument=argument, dtype_kinds=kinds)
         return value.reshape(())[()] if isinstance(value, np.ndarray) and value.size == 1 else value
 
     def pair(self, values: Any, argument: str) -> list[Any]:
@@ -107,7 +110,7 @@ class Bridge:
             raise ArgumentTypeError(
                 f"{self.function}: argument {argument!r} must be a pair of numbers, got {_gate.given(values)}."
             ) from None
-        return [self.number(first), self.number(second)]
+        return [self.number(first, argument), self.number(second, argument)]
 
     def host(self, value: Any) -> Any:
         """Return a setting with host arrays in the place of device arrays, in containers too."""

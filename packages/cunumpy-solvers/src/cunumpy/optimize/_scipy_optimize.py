@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _arrays, _conversion
+from cunumpy import _arrays, _conversion, _gate
 from cunumpy.optimize._bridge import Bridge, backend_of, scipy_module
 
 if TYPE_CHECKING:
@@ -351,6 +351,7 @@ def curve_fit(
     joined = xdata
     if isinstance(xdata, (tuple, list)) and any(map(_arrays.is_device_array, xdata)):
         joined = _conversion.to_cupy(list(xdata))
+    _gate.refuse_masked(joined, function="curve_fit", argument="xdata")
     bridge = Bridge("curve_fit", backend_of("curve_fit", xdata=joined, ydata=ydata), progress)
     if bridge.on_device and _arrays.get_array_backend(joined) == "numpy" and isinstance(joined, (tuple, list)):
         joined = _conversion.to_cupy(joined)
@@ -359,8 +360,8 @@ def curve_fit(
         bridge.callback(f, "f", (), counted=True),
         joined,
         bridge.start(ydata, "ydata"),
-        bridge.host(p0),
-        bridge.host(sigma),
+        bridge.numbers(p0, "p0"),
+        bridge.numbers(sigma, "sigma"),
         absolute_sigma,
         bounds=bridge.host(bounds),
         jac=bridge.callback(jac, "jac", ()),
@@ -427,7 +428,7 @@ def root_scalar(
         None if bracket is None else bridge.pair(bracket, "bracket"),
         bridge.callback(fprime, "fprime", (), scalar=True),
         bridge.callback(fprime2, "fprime2", (), scalar=True),
-        bridge.number(x0),
-        bridge.number(x1),
+        None if x0 is None else bridge.number(x0, "x0", "biufc"),
+        None if x1 is None else bridge.number(x1, "x1", "biufc"),
         **bridge.host(kwargs),
     )
