@@ -432,6 +432,8 @@ def _owned(low: int, size: int, arguments: list[Argument]) -> np.ndarray[Any, An
 
 _locks: dict[int, Any] = {}
 
+_ADDRESS = re.compile(r"@\{([0-9a-f]+)\}")
+
 
 class Checks:
     """What a checked library has beside its kernels: it tells ``check.cpp`` of memory, and says what that has found.
@@ -567,6 +569,15 @@ class Checks:
                 continue
             found[address] = self._short(f"{file}:{number}")
         return found
+
+    def with_places(self, text: str) -> str:
+        """Replace ``@{address}``, an address in the library, by file and line."""
+        addresses = {int(found, 16) + 1 for found in _ADDRESS.findall(text)}
+        if not addresses:
+            return text
+        places = self._places(addresses)
+        known = {address: f", {place}" for address, place in places.items()}
+        return _ADDRESS.sub(lambda found: known.get(int(found[1], 16) + 1, ""), text)
 
     def _short(self, place: str) -> str:
         """Name the kernel's source as the kernel does: the tables have it in the folder of the build."""

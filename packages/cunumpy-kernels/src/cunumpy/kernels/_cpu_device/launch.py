@@ -198,7 +198,7 @@ def _run_checked(
             copies.write_back()
     texts = [str(fault) for fault in faults]
     if trap is not None and trap != FAULT:
-        texts.append(trap)
+        texts.append(checks.with_places(trap))
     if len(texts) < 2:
         return texts[0] if texts else None
     return "".join([f"{len(texts)} faults", *(f"\n  {text}" for text in texts)])

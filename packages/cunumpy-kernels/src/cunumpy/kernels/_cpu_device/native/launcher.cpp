@@ -595,6 +595,7 @@ struct Function {
     unsigned int bytes;
     bool fast, checked;
     uintptr_t code, code_end;  // of the library
+    uintptr_t library;         // what places in its tables of lines are counted from
 };
 
 bool in_library(const Job& job, uintptr_t code) {
@@ -608,6 +609,7 @@ int find_code(struct dl_phdr_info* info, size_t, void* data) {
         const auto& segment = info->dlpi_phdr[i];
         const uintptr_t first = info->dlpi_addr + segment.p_vaddr, last = first + segment.p_memsz;
         if (segment.p_type != PT_LOAD || (uintptr_t)function->run < first || (uintptr_t)function->run >= last) continue;
+        function->library = info->dlpi_addr;
         function->code = first;
         function->code_end = last;
         return 1;
@@ -665,6 +667,10 @@ void report_fault(Worker& self, int number, siginfo_t* info, ucontext_t* context
         append_nearest(*self.job, address, text, size);
     }
     append_where(self, text, size);
+    const Function& function = *self.job->function;
+    if (!function.checked || !in_library(*self.job, at.code)) return;
+    const size_t used = strnlen(text, size);  // checking.py puts file and line there
+    snprintf(text + used, size - used, "@{%llx}", (u64)(at.code - function.library));
 }
 
 unsigned long main_thread = 0;  // that of Python
@@ -999,7 +1005,7 @@ int function_init(PyObject* object, PyObject* args, PyObject*) {
     self->run = (Run)(uintptr_t)entry;
     self->cost = 0;
     self->fast = true;
-    self->code = 0;
+    self->library = self->code = 0;
     self->code_end = ~(uintptr_t)0;
 #ifdef __linux__
     dl_iterate_phdr(find_code, self);
