@@ -281,3 +281,27 @@ def test_checks_can_be_turned_off_for_a_kernel_or_all(monkeypatch):
     monkeypatch.setenv("CUNUMPY_CPU_CHECK", "off")
     emulate_cuda_kernel(CudaKernel(SUMS, "shift"), memory[:4], np.arange(8.0), 7, grid=1, block=8)
     assert memory[6] == 7
+
+
+def test_places_of_large_kernels_are_told_from_each_other():
+    # Many more accesses than are remembered by their place: reads and writes, of 4 and 8 bytes.
+    statements = "\n".join(
+        f"    if (which == {i}) ((double*)y)[{i % 5}] = 1;  // here: {i}\n"
+        f"    words[{i % 7}] = which + {i}; pairs[{i % 3}] += y[(which + {i}) % 32]; x[which & 31] = words[which % 7];"
+        for i in range(60)
+    )
+    source = f"""
+extern "C" __global__ void large(double* x, const double* y, int which) {{
+    __shared__ double pairs[3];
+    __shared__ int words[7];
+    for (int i = 0; i < 7; ++i) words[i] = i;
+    for (int i = 0; i < 3; ++i) pairs[i] = i;
+{statements}
+    x[31] = pairs[0];
+}}
+"""
+    large = CudaKernel(source, "large")
+    emulate_cuda_kernel(large, np.zeros(32), np.ones(32), 1000, grid=1, block=1)
+    for which in range(0, 60, 7):
+        with pytest.raises(KernelError, match=rf"write to read-only memory: write of 8 bytes at y\[{which % 5}\]"):
+            emulate_cuda_kernel(large, np.zeros(32), np.ones(32), which, grid=1, block=1)

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,12 @@ PROGRAMS = {
     "tridiagonal": "test_tridiagonal_systems",
 }
 BARRIER = re.compile(r"__syncthreads\(\);")
+QUICK = {"radix_sort", "tridiagonal"}  # in each run of the tests; the others take minutes
+
+
+def long_but_quick(programs: list[str]) -> list[Any]:
+    """Return parameters, marked as long but for those of `QUICK`."""
+    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in programs]
 
 
 def run_checked(folder: Path, tests: str, which: str = "") -> subprocess.CompletedProcess[str]:
@@ -60,12 +67,13 @@ def test_every_program_is_checked():
     assert sorted(PROGRAMS) == sorted(path.stem for path in (HERE / "textbook").glob("*.cu"))
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", long_but_quick(list(PROGRAMS)))
 def test_textbook_programs_are_clean(program):
     done = run_checked(HERE, "test_textbook.py", PROGRAMS[program])
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_shipped_headers_are_clean():
     done = run_checked(HERE, "test_headers_on_cpu.py")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -84,7 +92,7 @@ def without_barrier(source: str, number: int) -> tuple[str, int, int]:
 WITH_BARRIERS = [name for name in PROGRAMS if BARRIER.search((HERE / "textbook" / f"{name}.cu").read_text())]
 
 
-@pytest.mark.parametrize("program", WITH_BARRIERS)
+@pytest.mark.parametrize("program", long_but_quick(WITH_BARRIERS))
 def test_a_textbook_program_without_one_of_its_barriers_is_found(program, tmp_path):
     source = (HERE / "textbook" / f"{program}.cu").read_text()
     shutil.copy(HERE / "test_textbook.py", tmp_path)
@@ -92,8 +100,11 @@ def test_a_textbook_program_without_one_of_its_barriers_is_found(program, tmp_pa
     wrong, first, last = without_barrier(source, 0)
     (tmp_path / "textbook" / f"{program}.cu").write_text(wrong)
     done = run_checked(tmp_path, str(tmp_path / "test_textbook.py"), PROGRAMS[program])
-    races = [line for line in done.stdout.splitlines() if "race: " in line]
     assert done.returncode == 1, done.stdout + done.stderr
-    assert races, done.stdout
-    places = [[int(n) for n in re.findall(rf"{program}\.cu:(\d+)", line)] for line in races]
-    assert any(len(pair) == 2 and all(first <= line <= last for line in pair) for pair in places), races
+    # Where the next thread would read what this one has not written yet, that is told, too.
+    faults = [line for line in done.stdout.splitlines() if "race: " in line or "memory that nobody has written: " in line]
+    assert faults, done.stdout
+    for line in faults:
+        places = [int(number) for number in re.findall(rf"{program}\.cu:(\d+)", line)]
+        assert len(places) == line.count("race: ") + 1, line
+        assert all(first <= place <= last for place in places), line

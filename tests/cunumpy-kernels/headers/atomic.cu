@@ -30,7 +30,7 @@ extern "C" __global__ void others(const double* x, int n, double* extrema, short
     cunumpy_atomic_max(narrow + 1, (short)x[i]);
     cunumpy_atomic_update(bits, Xor{(unsigned short)(i * 257)});
     handed[i] = cunumpy_atomic_exchange(last, (float)i);
-    unsigned char old = *count, found;  // counts, modulo 256
+    unsigned char old = 0, found;  // counts, modulo 256
     while ((found = cunumpy_atomic_cas(count, old, (unsigned char)(old + 1))) != old) old = found;
     seen[i] = old;
 }

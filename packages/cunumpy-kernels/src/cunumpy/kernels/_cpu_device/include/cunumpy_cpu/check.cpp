@@ -78,12 +78,18 @@ struct alignas(64) Range {
     char* written;
     Region* region;  // null: of no interest
     size_t bytes;    // of what is of no interest
-    size_t shared;
+    unsigned int shared;
+    unsigned int used;  // it is in `used`
 };
 constexpr unsigned int PLACES = 1024;
 
 std::vector<Region> regions;  // by address; they don't overlap
-Range recent[PLACES];         // by place; calls are at least 5 bytes apart
+// By place, since calls are at least 5 bytes apart. Two places may have the same Range, but not if one reads and the other
+// one writes, or if their accesses are of different sizes: such things were decided when it was found.
+constexpr unsigned int CLASSES = 11;
+Range recent[CLASSES][PLACES];
+Range* used[CLASSES * PLACES];
+unsigned int used_count;
 Fault faults[MAX_FAULTS];
 unsigned int fault_count;
 bool active;
@@ -148,9 +154,13 @@ __attribute__((noinline, cold)) bool note(FaultKind kind, const void* at, size_t
     return true;
 }
 
+void forget_recent() {
+    for (; used_count != 0; --used_count) *used[used_count - 1] = Range{};
+}
+
 void stop() {
     active = false;
-    memset(recent, 0, sizeof recent);
+    forget_recent();
 }
 
 // The launch can't go on.
@@ -219,7 +229,14 @@ inline bool changes(races::Kind kind) { return kind == WRITE || kind == ATOMIC |
 template <races::Kind kind>
 Region* find_range(Range& range, const char* at, size_t size, const void* place) {
     Region* region = find_region(at);
+    if (range.used == 0) {
+        used[used_count] = &range;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);  // a launch that takes too long is left anywhere
+        ++used_count;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
     range = Range{};
+    range.used = 1;
     if (region != nullptr) {
         range.begin = region->begin;
         range.region = region;
@@ -318,7 +335,7 @@ __attribute__((noinline)) void check_any(const void* address, size_t size, const
     const unsigned int shift = region->shadow.shift;
     races::access<kind>(region->shadow, offset, at, (unsigned int)size, place, known);
     if (__builtin_expect(region->shadow.shift != shift, 0)) {  // all that is remembered is of the former granules
-        memset(recent, 0, sizeof recent);
+        forget_recent();
         if (region->key != 0) granules[region->key] = region->shadow.shift;
     }
 }
@@ -369,21 +386,23 @@ inline __attribute__((always_inline)) void check_quickly(const void* address, co
         touch<kind>(range, granule, at, size, place);
 }
 
-// Calls are at least 5 bytes apart.
-inline Range& range_of(const void* place) { return *(Range*)((char*)recent + ((size_t)place & 4 * (PLACES - 1)) * (sizeof(Range) / 4)); }
-// Where one call reads and writes.
-inline Range& second_range_of(const void* place) { return range_of((const char*)place + 2 * PLACES); }
+// Of accesses of 1, 2, 4, 8 or 16 bytes by check_quickly; 0: of others.
+template <races::Kind kind, unsigned int size>
+inline Range& range_of(const void* place) {
+    constexpr unsigned int number = size == 0 ? CLASSES - 1 : 2 * __builtin_ctz(size) + (kind == WRITE);
+    return *(Range*)((char*)recent[number] + ((size_t)place & 4 * (PLACES - 1)) * (sizeof(Range) / 4));
+}
 
 template <races::Kind kind>
 inline void check(const void* address, size_t size, const void* place) {
-    Range& range = kind == READ ? range_of(place) : second_range_of(place);
+    Range& range = range_of<kind, 0>(place);
     if (range.region == nullptr && (size_t)((const char*)address - range.begin) < range.bytes) return;
     check_any<kind>(address, size, place, range);
 }
 
 template <races::Kind kind, unsigned int size>
 inline void check_aligned(const void* address, const void* place) {
-    check_any<kind>(address, size, place, range_of(place));
+    check_any<kind>(address, size, place, range_of<kind, 0>(place));
 }
 
 }  // namespace cunumpy_cpu_checks
@@ -480,7 +499,7 @@ void leave_seat() {
             regions[left++] = region;
     regions.resize(left);
     seated = nullptr;
-    memset(recent, 0, sizeof recent);
+    forget_recent();
 }
 
 void take_seat(Worker& worker) {
@@ -576,7 +595,7 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int is_cooperative, const Giv
     races::begin_launch(blocks, cooperative, library);
     regions.clear();
     regions.reserve(count + 1);
-    memset(recent, 0, sizeof recent);
+    forget_recent();
     for (unsigned int i = 0; i < count; ++i) {
         const Given& one = given[i];
         if (one.memory == SHARED) continue;
@@ -621,22 +640,22 @@ static void on_new_block() {
 
 #define PLACE __builtin_return_address(0)
 
-#define ACCESSES(n)                                                                                    \
-    HIDDEN void __tsan_read##n(void* at) { check_quickly<READ, n>(at, PLACE, range_of(PLACE)); }       \
-    HIDDEN void __tsan_write##n(void* at) { check_quickly<WRITE, n>(at, PLACE, range_of(PLACE)); }     \
-    HIDDEN void __tsan_volatile_read##n(void* at) { check_aligned<VOLATILE_READ, n>(at, PLACE); }      \
-    HIDDEN void __tsan_volatile_write##n(void* at) { check_aligned<VOLATILE_WRITE, n>(at, PLACE); }    \
-    HIDDEN void __tsan_unaligned_read##n(void* at) { check<READ>(at, n, PLACE); }                      \
-    HIDDEN void __tsan_unaligned_write##n(void* at) { check<WRITE>(at, n, PLACE); }                    \
-    HIDDEN void __tsan_unaligned_volatile_read##n(void* at) { check<VOLATILE_READ>(at, n, PLACE); }    \
-    HIDDEN void __tsan_unaligned_volatile_write##n(void* at) { check<VOLATILE_WRITE>(at, n, PLACE); }  \
-    HIDDEN void __tsan_read_write##n(void* at) {                                                       \
-        check_quickly<READ, n>(at, PLACE, range_of(PLACE));                                            \
-        check_quickly<WRITE, n>(at, PLACE, second_range_of(PLACE));                                    \
-    }                                                                                                  \
-    HIDDEN void __tsan_unaligned_read_write##n(void* at) {                                             \
-        check<READ>(at, n, PLACE);                                                                     \
-        check<WRITE>(at, n, PLACE);                                                                    \
+#define ACCESSES(n)                                                                                          \
+    HIDDEN void __tsan_read##n(void* at) { check_quickly<READ, n>(at, PLACE, range_of<READ, n>(PLACE)); }    \
+    HIDDEN void __tsan_write##n(void* at) { check_quickly<WRITE, n>(at, PLACE, range_of<WRITE, n>(PLACE)); } \
+    HIDDEN void __tsan_volatile_read##n(void* at) { check_aligned<VOLATILE_READ, n>(at, PLACE); }            \
+    HIDDEN void __tsan_volatile_write##n(void* at) { check_aligned<VOLATILE_WRITE, n>(at, PLACE); }          \
+    HIDDEN void __tsan_unaligned_read##n(void* at) { check<READ>(at, n, PLACE); }                            \
+    HIDDEN void __tsan_unaligned_write##n(void* at) { check<WRITE>(at, n, PLACE); }                          \
+    HIDDEN void __tsan_unaligned_volatile_read##n(void* at) { check<VOLATILE_READ>(at, n, PLACE); }          \
+    HIDDEN void __tsan_unaligned_volatile_write##n(void* at) { check<VOLATILE_WRITE>(at, n, PLACE); }        \
+    HIDDEN void __tsan_read_write##n(void* at) {                                                             \
+        check_quickly<READ, n>(at, PLACE, range_of<READ, n>(PLACE));                                         \
+        check_quickly<WRITE, n>(at, PLACE, range_of<WRITE, n>(PLACE));                                       \
+    }                                                                                                        \
+    HIDDEN void __tsan_unaligned_read_write##n(void* at) {                                                   \
+        check<READ>(at, n, PLACE);                                                                           \
+        check<WRITE>(at, n, PLACE);                                                                          \
     }
 ACCESSES(1)
 ACCESSES(2)
