@@ -93,6 +93,44 @@ extern "C" __global__ void variable_unwritten(double* x, const double* y, int n,
 extern "C" __global__ void variable_behind(double* x, const double* y, int n, int bad) {
     x[threadIdx.x] = filled[threadIdx.x + (bad ? n : 0)];  // here: variable_behind
 }
+extern "C" __global__ void shared_counted(double* x, const double* y, int n, int bad) {
+    __shared__ double counts[32];
+    __shared__ int handed;
+    if (!bad || threadIdx.x != 6) counts[threadIdx.x] = 0;
+    atomicExch(&handed, 1);
+    __syncthreads();
+    atomicAdd(&counts[threadIdx.x], y[threadIdx.x] + handed);  // here: shared_counted
+}
+struct Padded {
+    double a;
+    int b;
+    double c;
+};
+extern "C" __global__ void partly_written(double* x, const double* y, int n, int bad) {
+    __shared__ Padded memory[32], copy[32];
+    memory[threadIdx.x].a = memory[threadIdx.x].c = y[threadIdx.x];
+    memory[threadIdx.x].b = n;  // what lies between b and c is nobody's
+    __syncthreads();
+    copy[threadIdx.x] = memory[threadIdx.x ^ 1];
+    __syncthreads();
+    if (bad && threadIdx.x == 0) copy[31] = *(Padded*)((double*)&memory[31] + 1);  // here: partly_written
+    x[threadIdx.x] = copy[threadIdx.x].c;
+}
+__device__ double sum_of(const double* values, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += values[i];  // here: local_pointer, shared_pointer
+    return sum;
+}
+extern "C" __global__ void local_pointer(double* x, const double* y, int n, int bad) {
+    double local[4] = {y[0], y[1], y[2], y[3]};
+    x[threadIdx.x] = sum_of(local, 4 + bad);
+}
+extern "C" __global__ void shared_pointer(double* x, const double* y, int n, int bad) {
+    __shared__ double first[32], second[32];
+    first[threadIdx.x] = second[threadIdx.x] = y[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = sum_of(first, 32 + bad) + sum_of(second, 31);
+}
 extern "C" __global__ void constant_written(double* x, const double* y, int n, int bad) {
     if (bad) factors[threadIdx.x % 4] = 2;  // here: constant_written
     x[threadIdx.x] = factors[threadIdx.x % 4];
@@ -112,6 +150,13 @@ extern "C" __global__ void between(Array1D<double> a, int step) {
 extern "C" __global__ void two_dimensional(CArray2D<double> a, int columns) {
     a.data[threadIdx.x * columns] = 1;  // here: two_dimensional
 }
+extern "C" __global__ void of_rows(CArray2D<double> a, int i, int j, int way) {
+    auto row = a.sub(1);
+    if (way == 0) row(j) = 1;  // here: 0
+    if (way == 1) CUNUMPY_AT(row, j) = 1;  // here: 1
+    if (way == 2) a.flat(j) = 1;  // here: 2
+    if (way == 3) a(i, j) = 1;  // here: 3
+}
 extern "C" __global__ void in_struct(Particles p, int more) {
     p.x[threadIdx.x] = p.v(threadIdx.x);
     if (threadIdx.x == 3) p.v.data[3 + more] = 3;  // here: in_struct
@@ -120,7 +165,8 @@ extern "C" __global__ void in_struct(Particles p, int more) {
 
 
 def line_of(source: str, name: str) -> int:
-    return next(i for i, line in enumerate(source.splitlines(), 1) if line.endswith(f"// here: {name}"))
+    lines = enumerate(source.splitlines(), 1)
+    return next(i for i, line in lines if name in line.partition("// here: ")[2].split(", "))
 
 
 def run_planted(source: str, name: str, bad: bool) -> tuple[np.ndarray, str]:
@@ -164,6 +210,10 @@ def run_planted(source: str, name: str, bad: bool) -> tuple[np.ndarray, str]:
         (SHARED, "local_behind", "index out of bounds: access at index 4 by block (0, 0, 0), thread (4, 0, 0)"),
         (SHARED, "variable_unwritten", "memory that nobody has written: read of 8 bytes at byte 0 of table"),
         (SHARED, "variable_behind", "index out of bounds: access at index 40 by block (0, 0, 0), thread (8, 0, 0)"),
+        (SHARED, "shared_counted", "memory that nobody has written: atomic of 8 bytes at byte 48 of counts"),
+        (SHARED, "partly_written", "out of bounds: read by block (0, 0, 0), thread (0, 0, 0)"),
+        (SHARED, "local_pointer", "out of bounds: read by block (0, 0, 0), thread (0, 0, 0)"),
+        (SHARED, "shared_pointer", "out of bounds: read at byte 256 of first by block (0, 0, 0), thread (0, 0, 0)"),
         (SHARED, "constant_written", "write to read-only memory: write of 8 bytes at byte 0 of factors"),
     ],
 )
@@ -197,6 +247,37 @@ def test_the_real_extent_of_views_counts(name, args, text):
         emulate_cuda_kernel(CudaKernel(VIEWS, name), *args, grid=1, block=4)
     assert f"{name}.cu:{line_of(VIEWS, name)}" in str(caught.value)
     emulate_cuda_kernel(CudaKernel(VIEWS, name), args[0], 2, grid=1, block=3)
+
+
+@pytest.mark.parametrize(
+    ("way", "i", "j", "text"),
+    [
+        (0, 0, 5, "index 5 on axis 0 of an array by {who}; it has 5 elements there"),
+        (1, 0, -1, "index -1 on axis 0 of row by {who}; it has 5 elements there"),
+        (2, 0, 15, "index 15 of the flattened a by {who}; a has shape (3, 5)"),
+        (3, 3, 0, "index 3 on axis 0 of a by {who}; a has shape (3, 5)"),
+        (3, 2, 5, "index 5 on axis 1 of a by {who}; a has shape (3, 5)"),
+    ],
+)
+def test_indices_of_views_are_told_with_their_array(way, i, j, text, capfd):
+    kernel, a = CudaKernel(VIEWS, "of_rows"), np.zeros((3, 5))
+    who = f"block (0, 0, 0), thread (0, 0, 0), of_rows.cu:{line_of(VIEWS, str(way))}"
+    with pytest.raises(KernelError, match=re.escape("index out of bounds: access at " + text.format(who=who))):
+        emulate_cuda_kernel(kernel, a, i, j, way, grid=1, block=1)
+    emulate_cuda_kernel(kernel, a, 2, 4, way, grid=1, block=1)
+    assert a.sum() == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_arrays_without_elements_have_places_of_their_own():
+    shift, x = CudaKernel(SUMS, "shift"), np.zeros(4)
+    with pytest.raises(KernelError, match=r"read of 8 bytes at from\[0\] .*; from has shape \(0,\)"):
+        emulate_cuda_kernel(shift, x, np.zeros(0), 1, grid=1, block=1)
+    with pytest.raises(KernelError, match=r"write of 8 bytes at to\[0\] .*; to has shape \(0,\)"):
+        emulate_cuda_kernel(shift, np.zeros(0), x, 1, grid=1, block=1)
+    emulate_cuda_kernel(shift, x[:0], x, 0, grid=1, block=1)
+    emulate_cuda_kernel(shift, x[2:2], x, 1, grid=1, block=1)  # NumPy lets it begin where x does
+    assert x.tolist() == [1, 0, 0, 0]
 
 
 def test_arrays_in_structs_are_checked_and_changed():

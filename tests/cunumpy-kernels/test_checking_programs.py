@@ -102,7 +102,7 @@ def test_a_textbook_program_without_one_of_its_barriers_is_found(program, tmp_pa
     done = run_checked(tmp_path, str(tmp_path / "test_textbook.py"), PROGRAMS[program])
     assert done.returncode == 1, done.stdout + done.stderr
     # Where the next thread would read what this one has not written yet, that is told, too.
-    faults = [line for line in done.stdout.splitlines() if "race: " in line or "memory that nobody has written: " in line]
+    faults = [line for line in done.stdout.splitlines() if re.search("race: |memory that nobody has written: ", line)]
     assert faults, done.stdout
     for line in faults:
         places = [int(number) for number in re.findall(rf"{program}\.cu:(\d+)", line)]

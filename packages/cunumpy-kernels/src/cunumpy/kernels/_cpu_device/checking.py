@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cunumpy.arguments._packing import member_of
+from cunumpy.cuda import cuda_include_dir
 from cunumpy.cuda._locks import new_lock
 from cunumpy.kernels._build_cache import build_hash
 from cunumpy.kernels._cpu_device.analysis import own_text
@@ -98,8 +99,9 @@ _KINDS = (
     "memory that nobody has written",
     "index out of bounds",
     "race",
+    "index out of bounds",
 )
-_OUT_OF_BOUNDS, _READ_ONLY, _NULL, _MISALIGNED, _UNWRITTEN, _INDEX, _RACE = range(1, 8)
+_OUT_OF_BOUNDS, _READ_ONLY, _NULL, _MISALIGNED, _UNWRITTEN, _INDEX, _RACE, _VIEW = range(1, 9)
 _ACCESSES = ("read", "write", "atomic", "volatile read", "volatile write", "access")
 _NO_REGION = 2**64 - 1
 
@@ -349,7 +351,8 @@ class Arguments:
     def __init__(self, arguments: Sequence[Argument]) -> None:
         groups: list[tuple[int, int, list[Argument]]] = []
         for low, high, argument in sorted(((*_extent(one.array), one) for one in arguments), key=lambda one: one[:2]):
-            if (groups and low < groups[-1][1]) or (groups and (low, high) == groups[-1][:2]):
+            # An empty view may begin where the next array does.
+            if groups and (low < groups[-1][1] or low == groups[-1][0]):
                 first, last, members = groups[-1]
                 groups[-1] = first, max(last, high), [*members, argument]
             else:
@@ -505,6 +508,9 @@ class Checks:
             for part in parts
         )
         target, remark = "", ""
+        if fault.kind == _VIEW:
+            target, remark = self._index_of_view(fault)
+            return Fault(_KINDS[fault.kind], 0, target, remark, accesses)
         text, _, place = fault.text.decode(errors="replace").partition("\n")
         text = text.strip("'")
         if place:
@@ -518,14 +524,37 @@ class Checks:
             target, remark = self._target(fault, memory, what)
             if fault.kind == _MISALIGNED:
                 remark = f"the address is {fault.at:#x}" + (f", for a {text}" if text else "") + f"; {remark}"
+        elif fault.kind == _OUT_OF_BOUNDS:
+            remark = f"it is of type {text}, beyond the variable that the pointer belongs to"
         return Fault(_KINDS[fault.kind], fault.size, target, remark, accesses)
+
+    def _index_of_view(self, fault: _Fault) -> tuple[str, str]:
+        """Return what an index was given to, and the array that the view is of."""
+        number, extent, name = fault.text.decode(errors="replace").split(" ", 2)
+        axis = int(number)
+        argument = next(
+            (
+                one
+                for memory, place in self._names
+                if memory == _ARGUMENT
+                for one in place.arguments
+                if _address(one.array) == fault.at - place.begin + place.low
+                and (one.array.shape[axis : axis + 1] == (int(extent),) or (axis < 0 and one.array.size == int(extent)))
+            ),
+            None,
+        )
+        what = name or ("an array" if argument is None else argument.name)
+        target = f"index {fault.index}" + (f" on axis {axis} of {what}" if axis >= 0 else f" of the flattened {what}")
+        if argument is None:
+            return target, f"it has {extent} elements" + (" there" if axis >= 0 else "")
+        return target, _described(argument)
 
     def _target(self, fault: _Fault, memory: int, what: Any) -> tuple[str, str]:
         if memory == _ARGUMENT:
             argument = min(what.arguments, key=lambda one: _distance(fault.at - what.begin + what.low, one))
             name, array = argument.name, argument.array
             index = _index(fault.at - what.begin + what.low, array)
-            remark = f"{name} has shape {array.shape} and dtype {array.dtype}"
+            remark = _described(argument)
             if fault.kind == _READ_ONLY:
                 remark += ", and is const" if argument.const else ", and is read-only"
             elif index is None:
@@ -544,7 +573,10 @@ class Checks:
         return f"byte {offset} of {name}", remark
 
     def _places(self, addresses: set[int]) -> dict[int, str]:
-        """Return file and line of places in the library, by the tables that the compiler left."""
+        """Return file and line of places in the library, by the tables that the compiler left.
+
+        Of a place in one of CuNumpy's headers that is where the kernel called it, if that is known.
+        """
         if not addresses:
             return {}
         ordered = sorted(addresses)
@@ -559,6 +591,7 @@ class Checks:
         except OSError:  # there are no binutils
             return {}
         found: dict[int, str] = {}
+        in_header: dict[int, str] = {}
         address = 0
         for line in listed.splitlines():
             if line.startswith("0x"):
@@ -567,8 +600,9 @@ class Checks:
             file, _, number = line.partition(" ")[0].rpartition(":")
             if address in found or not number.isdigit() or str(INCLUDE_DIR) in file or GENERATED in file:
                 continue
-            found[address] = self._short(f"{file}:{number}")
-        return found
+            known = in_header if file.startswith(cuda_include_dir()) else found
+            known.setdefault(address, self._short(f"{file}:{number}"))
+        return in_header | found
 
     def with_places(self, text: str) -> str:
         """Replace ``@{address}``, an address in the library, by file and line."""
@@ -583,6 +617,10 @@ class Checks:
         """Name the kernel's source as the kernel does: the tables have it in the folder of the build."""
         file, _, line = place.rpartition(":")
         return f"{self._filename}:{line}" if file.endswith(f"/{self._filename}") else place
+
+
+def _described(argument: Argument) -> str:
+    return f"{argument.name} has shape {argument.array.shape} and dtype {argument.array.dtype}"
 
 
 def _position(number: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
@@ -601,9 +639,9 @@ def _index(address: int, array: np.ndarray[Any, Any]) -> str | None:
     if array.ndim == 1 and array.strides[0]:
         index, rest = divmod(offset, array.strides[0])
         return str(index) if 0 <= rest < array.itemsize else None
-    if not array.flags.c_contiguous or array.size == 0:
+    if not array.flags.c_contiguous or array.itemsize == 0:
         return None
     number = offset // array.itemsize
     if not 0 <= number < array.size:
-        return f"element {number}" if array.ndim > 1 else str(number)
+        return str(number) if array.ndim == 1 else f"element {number}"
     return ", ".join(map(str, np.unravel_index(number, array.shape)))

@@ -214,7 +214,7 @@ def checking_flags(compiler: Compiler) -> list[str]:
         "-fvisibility=hidden",
         "-w",
     ]
-    flags += ["-fno-omit-frame-pointer", "-fsanitize=thread,null,alignment", "-DCUNUMPY_CPU_CHECK"]
+    flags += ["-fno-omit-frame-pointer", "-fsanitize=thread,null,alignment,object-size", "-DCUNUMPY_CPU_CHECK"]
     if compiler.is_clang:
         volatile = ["-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-func-entry-exit=0"]
         return [*flags, "-fsanitize=array-bounds", *volatile]

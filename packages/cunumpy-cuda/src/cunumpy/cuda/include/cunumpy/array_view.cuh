@@ -39,6 +39,9 @@
 #endif
 #endif
 
+// CUNUMPY_INDEX_ERROR(name, data, index, axis, extent), where a CPU device has defined it, ends the kernel with a message
+// of its own.
+//
 // CUNUMPY_CHECK_INDEX(index, axis, extent) checks an index; CUNUMPY_CHECK_INDEX_OF(name, index, axis, extent) says of
 // which array, a string. They are expressions without a value, and nothing without CUNUMPY_BOUNDS_CHECK.
 #ifdef CUNUMPY_BOUNDS_CHECK
@@ -64,6 +67,9 @@ static __device__ volatile unsigned int index_report;
 template <class Pointer>
 __device__ __attribute__((noinline)) void index_error(const char* name, Pointer data, long long index, int axis,
                                                       long long extent) {
+#ifdef CUNUMPY_INDEX_ERROR
+    CUNUMPY_INDEX_ERROR(name, data, index, axis, extent);
+#endif
     unsigned int* report = const_cast<unsigned int*>(&index_report);
 #if defined(__CUDACC__) || defined(__HIP__)
     const bool first = atomicCAS(report, 0u, 1u) == 0;

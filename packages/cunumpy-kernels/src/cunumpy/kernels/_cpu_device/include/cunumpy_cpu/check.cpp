@@ -32,7 +32,7 @@ using races::VOLATILE_WRITE;
 using races::WRITE;
 typedef unsigned long long u64;
 
-enum FaultKind : u64 { NOTHING, OUT_OF_BOUNDS, READ_ONLY, NULL_ADDRESS, MISALIGNED, UNWRITTEN, INDEX, RACE };
+enum FaultKind : u64 { NOTHING, OUT_OF_BOUNDS, READ_ONLY, NULL_ADDRESS, MISALIGNED, UNWRITTEN, INDEX, RACE, VIEW };
 enum Memory : unsigned int { ARGUMENT, VARIABLE, SHARED };
 
 // Memory that a kernel may use, as checking.py describes it.
@@ -63,7 +63,7 @@ struct Part {
 struct Fault {
     u64 kind, at, size, region;  // region: its number, or -1
     Part parts[2];               // the second for races alone
-    long long index;  // of INDEX; else where the region begins
+    long long index;  // of INDEX and VIEW; else where the region begins
     char text[232];
 };
 
@@ -163,6 +163,12 @@ void stop() {
     forget_recent();
 }
 
+// After what `note` has noted.
+[[noreturn]] __attribute__((noinline, cold)) void leave() {
+    stop();
+    cunumpy_cpu_check_fail("a fault that was noted");
+}
+
 // The launch can't go on.
 [[noreturn]] __attribute__((noinline, cold)) void fatal(FaultKind kind, const void* at, size_t size, const Region* region,
                                                         u64 access, const void* place) {
@@ -170,8 +176,7 @@ void stop() {
         --fault_count;  // what ends the launch is worth more
         note(kind, at, size, region, access, place);
     }
-    stop();
-    cunumpy_cpu_check_fail("a fault that was noted");
+    leave();
 }
 
 void on_race(const races::Race& race) {
@@ -206,6 +211,21 @@ Region* find_region(const char* at) {
             high = middle;
     }
     return low < regions.size() && regions[low].begin <= at ? &regions[low] : nullptr;
+}
+
+// Of shared memory or variables: what ends at an address, else, if that is nobody's, what ends or begins nearby.
+const Region* neighbour(const char* at, Memory memory) {
+    const Region* nearest = nullptr;
+    size_t least = find_region(at) == nullptr ? 4096 : 1;
+    for (const Region& region : regions) {
+        if (region.memory != memory) continue;
+        const size_t behind = (size_t)(at - (region.begin + region.bytes)), before = (size_t)(region.begin - at);
+        const size_t distance = least == 1 ? behind : std::min(behind, before);
+        if (distance >= least) continue;
+        least = distance;
+        nearest = &region;
+    }
+    return nearest;
 }
 
 // Of memory of one kind, where there are gaps between the regions: the nearest.
@@ -301,8 +321,19 @@ void narrow_word(const char*& at, size_t& size) {
     size = std::min((size_t)(end - from), (size_t)(region.begin + region.bytes - from));
 }
 
-// Of any access.
-template <races::Kind kind>
+// Has of each word of 16 bytes a part been written? The rest may lie between the members of a struct that is copied.
+bool some_written(const char* written, const char* at, size_t size) {
+    for (size_t i = 0; i < size;) {
+        const size_t end = std::min(size, i + 16 - ((size_t)(at + i) & 15));
+        bool some = false;
+        for (; i < end; ++i) some = some || written[i] != 0;
+        if (!some) return false;
+    }
+    return true;
+}
+
+// Of any access; `reads`: of atomic functions, whether the result depends on what was there.
+template <races::Kind kind, bool reads = true>
 __attribute__((noinline)) void check_any(const void* address, size_t size, const void* place, Range& range) {
     if (!active) return;
     if (kind != READ && kind != WRITE && __builtin_expect(cooperative, 0)) wait_politely();
@@ -322,15 +353,10 @@ __attribute__((noinline)) void check_any(const void* address, size_t size, const
             if (!region->owned[offset + i]) fatal(OUT_OF_BOUNDS, at, size, region, kind, place);
     bool known = true;
     if (region->written != nullptr) {
-        if (changes(kind))
-            memset(region->written + offset, 1, size);
-        else
-            for (size_t i = 0; i < size; ++i)
-                if (__builtin_expect(!region->written[offset + i], 0)) {
-                    note(UNWRITTEN, at, size, region, kind, place);
-                    known = false;
-                    break;
-                }
+        const bool asks = !changes(kind) || (kind == ATOMIC && reads && region->memory == SHARED);
+        known = !asks || some_written(region->written + offset, at, size);
+        if (__builtin_expect(!known, 0)) note(UNWRITTEN, at, size, region, kind, place);
+        if (changes(kind)) memset(region->written + offset, 1, size);
     }
     const unsigned int shift = region->shadow.shift;
     races::access<kind>(region->shadow, offset, at, (unsigned int)size, place, known);
@@ -400,9 +426,9 @@ inline void check(const void* address, size_t size, const void* place) {
     check_any<kind>(address, size, place, range);
 }
 
-template <races::Kind kind, unsigned int size>
+template <races::Kind kind, unsigned int size, bool reads = true>
 inline void check_aligned(const void* address, const void* place) {
-    check_any<kind>(address, size, place, range_of<kind, 0>(place));
+    check_any<kind, reads>(address, size, place, range_of<kind, 0>(place));
 }
 
 }  // namespace cunumpy_cpu_checks
@@ -636,6 +662,17 @@ static void on_new_block() {
 }
 }  // namespace races
 
+HIDDEN void cunumpy_check_view(const char* name, const void* data, long long index, int axis, long long extent,
+                               const void* place) {
+    if (!active) return;
+    if (note(VIEW, data, 0, nullptr, races::VOLATILE_WRITE + 1, place)) {
+        Fault& fault = faults[fault_count - 1];
+        fault.index = index;
+        snprintf(fault.text, sizeof fault.text, "%d %lld %s", axis, extent, name);
+    }
+    leave();
+}
+
 // --- what the compiler calls ------------------------------------------------------------------------------------------
 
 #define PLACE __builtin_return_address(0)
@@ -712,11 +749,11 @@ HIDDEN void __tsan_atomic_signal_fence(int) {}
         return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                  \
     }                                                                                                  \
     HIDDEN void __tsan_atomic##n##_store(volatile T* at, T value, int) {                               \
-        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
+        check_aligned<ATOMIC, n / 8, false>((const void*)at, PLACE);                                   \
         __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                 \
     }                                                                                                  \
     HIDDEN T __tsan_atomic##n##_exchange(volatile T* at, T value, int) {                               \
-        check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
+        check_aligned<ATOMIC, n / 8, false>((const void*)at, PLACE);                                   \
         return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                       \
     }                                                                                                  \
     HIDDEN int __tsan_atomic##n##_compare_exchange_strong(volatile T* at, T* old, T value, int, int) { \
@@ -776,8 +813,7 @@ HIDDEN void __ubsan_handle_out_of_bounds(const BoundsData* data, size_t index) {
         fault.index = value;
         snprintf(fault.text, sizeof fault.text, "%s\n%s:%u", data->array->name, data->location.file, data->location.line);
     }
-    stop();
-    cunumpy_cpu_check_fail("a fault that was noted");
+    leave();
 }
 HIDDEN void __ubsan_handle_out_of_bounds_abort(const BoundsData* data, size_t index) {
     __ubsan_handle_out_of_bounds(data, index);
@@ -786,11 +822,14 @@ HIDDEN void __ubsan_handle_type_mismatch_v1(const PointerData* data, size_t poin
     if (!active) return;
     if (pointer < 65536) fatal(NULL_ADDRESS, (const void*)pointer, 0, nullptr, data->what == 1 ? WRITE : READ, PLACE);
     const Region* region = find_region((const char*)pointer);
-    if (region == nullptr || pointer % (1ull << data->alignment) == 0) return;
-    if (note(MISALIGNED, (const void*)pointer, 0, region, data->what == 1 ? WRITE : READ, PLACE))
+    const bool misaligned = pointer % (1ull << data->alignment) != 0;
+    if (region == nullptr && misaligned) return;
+    // Else the compiler knows where the variable ends, which the access leaves.
+    const Memory memory = (const char*)pointer >= library_begin && (const char*)pointer < library_end ? VARIABLE : SHARED;
+    if (!misaligned) region = neighbour((const char*)pointer, memory);
+    if (note(misaligned ? MISALIGNED : OUT_OF_BOUNDS, (const void*)pointer, 0, region, data->what == 1 ? WRITE : READ, PLACE))
         strncpy(faults[fault_count - 1].text, data->type->name, sizeof faults[0].text - 1);
-    stop();
-    cunumpy_cpu_check_fail("a fault that was noted");
+    leave();
 }
 HIDDEN void __ubsan_handle_type_mismatch_v1_abort(const PointerData* data, size_t pointer) {
     __ubsan_handle_type_mismatch_v1(data, pointer);

@@ -80,6 +80,9 @@ CUNUMPY_CPU_PLAIN static int run_blocks_in_turn(cunumpy_cpu_launch* launch, void
     return failed;
 }
 #define CUNUMPY_CPU_RUN_BLOCKS run_blocks_in_turn
+// What <cunumpy/array_view.cuh> calls.
+#define CUNUMPY_INDEX_ERROR(name, data, index, axis, extent) \
+    CUNUMPY_CPU_TELL(view, name, data, index, axis, extent, __builtin_return_address(0))
 #else
 #define CUNUMPY_CPU_RUN_BLOCKS run_blocks
 #endif
