@@ -248,6 +248,7 @@ def groups(readme: str) -> list[Group]:
                 f'uv run --no-project --python 3.11 tests/clients/feectools_client.py {version} "$SCRATCH/clients"',
                 ("cunumpy-kernels", "cunumpy-mpi"),
                 ("tests/clients/",),
+                minutes=25,
                 full_only=version == "0.9.0",
             )
             for version in ("0.9.0", "0.10.0")
