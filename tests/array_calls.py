@@ -1419,6 +1419,7 @@ CALLS |= {
         _received,
         ("comm", "cuda_aware", "stream", "event", "return_status", "check"),
         written=("receives[0]",),
+        any_dtype=("sends[0]", "receives[0]"),
         own_words=True,  # the library's, of messages that do not fit
         skip={"receives[0]": ("complex128",)},  # made of two float64
     ),
@@ -1428,6 +1429,7 @@ CALLS |= {
         _received,
         ("comm", "cuda_aware", "check"),
         written=("receives[0]",),
+        any_dtype=("sends[0]", "receives[0]"),
         own_words=True,
         skip={"receives[0]": ("complex128",)},
     ),
@@ -1437,6 +1439,7 @@ CALLS |= {
         _ghosts_definition,
         ("comm", "width", "axes", "cuda_aware", "check"),
         written=("array",),
+        any_dtype=("array",),
         names={"array": r"\barray\b|axes"},
     ),
     "mpi.migrate": Call(

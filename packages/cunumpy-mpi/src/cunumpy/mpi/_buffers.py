@@ -267,6 +267,15 @@ class MPIStaging:
         return self._packed
 
 
+def refuse_objects(array: Any, function: str, argument: str) -> None:
+    """Raise for an array of Python objects."""
+    if array.dtype.hasobject:
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} is of Python objects ({_gate.describe(array)}), which have no "
+            "buffer; use a dtype of numbers, or the communicator's methods for objects, such as comm.send."
+        )
+
+
 class Buffer:
     """An array on its way through MPI. Making one checks the arguments, and changes nothing."""
 
@@ -298,11 +307,7 @@ class Buffer:
         self.needs_copy = False
         if not self.is_array:
             return
-        if array.dtype.hasobject:
-            raise ArgumentTypeError(
-                f"{function}: argument {argument!r} is of Python objects ({_gate.describe(array)}), which have no "
-                "buffer; use a dtype of numbers, or the communicator's methods for objects, such as comm.send."
-            )
+        refuse_objects(array, function, argument)
         if self.recv and not self.on_device:
             _gate.check_writable(array, function=function, argument=argument)
         if self.on_device:

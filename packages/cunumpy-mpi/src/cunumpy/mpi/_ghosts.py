@@ -8,6 +8,7 @@ import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.mpi._buffers import refuse_objects
 from cunumpy.mpi._collectives import agreed
 from cunumpy.mpi._exchange import exchange
 
@@ -79,6 +80,7 @@ def exchange_ghosts(
         if not hasattr(given, "ndim") or not hasattr(given, "dtype"):
             raise ArgumentTypeError(f"{function}: argument 'array' must be an array, got {_gate.describe(given)}.")
         _gate.refuse_masked(given, function=function, argument="array")
+        refuse_objects(given, function, "array")
         if isinstance(given, np.ndarray):
             _gate.check_writable(given, function=function, argument="array")
         chosen = _checked_axes(axes, comm.Get_dim(), given, function)
