@@ -55,6 +55,14 @@ def test_all_blocks_wait_for_each_other(smooth, monkeypatch, grid, block, worker
     np.testing.assert_allclose(a, expected, rtol=1e-14)
 
 
+def test_blocks_may_end_while_others_still_wake_at_the_last_barrier(smooth, monkeypatch):
+    monkeypatch.setenv("CUNUMPY_NUM_THREADS", "5")
+    a, b = np.ones(64), np.zeros(64)
+    for _ in range(300):
+        emulate_cuda_kernel(smooth, a, b, a.size, 1, grid=16, block=4)
+    np.testing.assert_array_equal(b, 1)
+
+
 def test_a_kernel_a_prepared_launch_and_the_raw_kernel_do_it(smooth):
     original = np.random.default_rng(2).random(100)
     for launch in (

@@ -27,6 +27,8 @@ CUNUMPY_CPU_PLAIN static void wait_for_grid() {
     }
     while (__atomic_load_n(&grid->round, __ATOMIC_ACQUIRE) == round) {
         const unsigned int ended = __atomic_load_n(&grid->ended, __ATOMIC_ACQUIRE);
+        // One that has ended may have come through this barrier since the round was read.
+        if (ended != 0 && __atomic_load_n(&grid->round, __ATOMIC_ACQUIRE) != round) return;
         if (ended > __atomic_load_n(&grid->failed, __ATOMIC_ACQUIRE))
             trap("grid.sync(), which a block that has ended does not reach,");
         if (ended != 0) fail("%s", "");  // a block that failed says why
