@@ -40,6 +40,7 @@ autosummary_ignore_module_all = False
 numpydoc_show_class_members = False
 numpydoc_use_plots = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 python_display_short_literal_types = True
 
 # Looks.
@@ -79,7 +80,15 @@ def leave_out_fields(app: Sphinx, what: str, name: str, value: Any, skip: bool, 
     return True if kind in ("_tuplegetter", "member_descriptor") else None
 
 
+def show_call(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Show how a name of kernels in Python syntax is called there; to Python it is no function."""
+    signature = getattr(value, "signature", None)
+    if type(value).__name__ == "Primitive" and signature:
+        lines += ["", f"``jit.{value.name}{signature}``", ""]
+
+
 def setup(app: Sphinx) -> None:
     """Make the pages of the API anew each time, so that none stays of a name that has gone."""
     shutil.rmtree(GENERATED, ignore_errors=True)
     app.connect("autodoc-skip-member", leave_out_fields)
+    app.connect("autodoc-process-docstring", show_call)

@@ -6,6 +6,7 @@ import inspect
 import re
 import types
 import warnings
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from examples_in_text import assert_runs_and_prints_what_it_says, code_blocks
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+ASSISTANTS = ROOT / "packages/cunumpy-core/src/cunumpy/LLM_GUIDE.md"
 BLOCKS = [
     pytest.param(block, id=f"{page.parent.name if page.stem == 'README' else page.stem}-{number}")
-    for page in [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
+    for page in [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("packages/*/README.md")), ASSISTANTS]
     for number, block in enumerate(code_blocks(page.read_text()))
 ]
 
@@ -25,6 +27,10 @@ BLOCKS = [
 @pytest.mark.parametrize("block", BLOCKS)
 def test_code_block_runs_and_prints_what_it_says(block, tmp_path):
     assert_runs_and_prints_what_it_says(block, tmp_path)
+
+
+def test_the_guide_for_assistants_is_in_the_package():
+    assert resources.files(xp).joinpath(ASSISTANTS.name).read_text() == ASSISTANTS.read_text()
 
 
 def test_links_lead_to_files():
@@ -49,7 +55,8 @@ def test_every_public_name_is_in_the_reference():
         for line in page.read_text().splitlines():
             if match := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
                 module = listed.setdefault(match.group(1), [])
-            elif match := re.fullmatch(r"(?:   |\.\. (?:autoexception|data):: )(\w+)|\| `(\w+)` \|.*", line):
+            match = re.fullmatch(r"(?:   |\.\. (?:autoexception|data):: )(\w+)|\| `(\w+)` \|.*", line)
+            if match and module is not None:
                 module.append(match.group(1) or match.group(2))
     modules = {"cunumpy": {*xp.__all__} - {"__version__", "scipy", "numpy_backend", "cupy_backend"}}
     submodules = [name for name in xp.__all__ if isinstance(getattr(xp, name), types.ModuleType)]
