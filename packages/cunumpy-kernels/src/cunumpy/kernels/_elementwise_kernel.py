@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
-from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
 from cunumpy.kernels import _numpy_evaluation as numpy_evaluation
 from cunumpy.kernels import _typed_parameters as typed
-from cunumpy.kernels._typed_parameters import Parameter
+from cunumpy.kernels._typed_parameters import Parameter, TypedKernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ _CHUNK = 16384
 _PLACE = re.compile(r"\b(?:i|_ind)\b")
 
 
-class ElementwiseKernel:
+class ElementwiseKernel(TypedKernel):
     """An elementwise operation on broadcast arrays, in CUDA C++, with the interface of `cupy.ElementwiseKernel`.
 
     Called with NumPy arrays it runs on the CPU's cores, compiled by the machine's C++ compiler; called with CuPy arrays
@@ -81,17 +80,12 @@ class ElementwiseKernel:
            [4., 1., 0.]])
     """
 
-    in_params: tuple[Parameter, ...]
-    out_params: tuple[Parameter, ...]
-    nin: int
-    nout: int
-    nargs: int
-    name: str
     preamble: str
     reduce_dims: bool
     operation: str
     no_return: bool
     return_tuple: bool
+    _functions: dict[Any, typed.Compiled]
 
     def __init__(
         self,
@@ -108,29 +102,11 @@ class ElementwiseKernel:
         after_loop: str = "",
         options: tuple[str, ...] = (),
     ) -> None:
-        owner = f"ElementwiseKernel {name!r}"
-        if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)):
-            raise ArgumentError(f"ElementwiseKernel: argument 'name' must be a name of a C function, got {name!r}.")
-        self.in_params = typed.parse_parameters(in_params, owner, "in_params", _RESERVED)
-        self.out_params = typed.parse_parameters(out_params, owner, "out_params", _RESERVED)
-        typed.check_distinct((*self.in_params, *self.out_params), owner)
-        self.nin, self.nout = len(self.in_params), len(self.out_params)
-        self.nargs = self.nin + self.nout
-        self.operation, self.name, self.preamble = operation, name, preamble
+        super().__init__(in_params, out_params, name, _RESERVED)
+        self.operation, self.preamble = operation, preamble
         self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
-        self._owner = owner
-        self._declared = (in_params, out_params)
-        self._parameters = (*self.in_params, *self.out_params)
         self._loop_prep, self._after_loop, self._options = loop_prep, after_loop, tuple(options)
         self._places = _PLACE.search("\n".join([operation, loop_prep, after_loop, preamble])) is not None
-        self._functions: dict[Any, typed.Compiled] = {}
-        self._lock = new_lock()
-        self._quick: Any = None
-        self._cupy: Any = None
-        self._host_options: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}>"
 
     def __reduce__(self) -> Any:
         around: dict[str, Any] = {
@@ -186,11 +162,7 @@ class ElementwiseKernel:
                 typed.fail(self._owner, done)
             if done is not NotImplemented:
                 return done
-        if len(args) not in (self.nin, self.nargs):
-            raise ArgumentTypeError(
-                f"{self._owner}: wrong number of arguments: it takes {self.nin}, or {self.nargs} with the outputs, got "
-                f"{len(args)}."
-            )
+        self._check_count(args)
         if typed.on_device(self._parameters, args, self._owner):
             given = {"size": (size, None), "stream": (stream, None), "block_size": (block_size, 128)}
             return self._on_device()(*args, **{word: one for word, (one, usual) in given.items() if one != usual})
@@ -214,10 +186,7 @@ class ElementwiseKernel:
         return self._cupy
 
     def _on_host(self, args: Sequence[Any], size: int | None) -> Any:
-        owner, nin = self._owner, self.nin
-        for number, (parameter, value) in enumerate(zip(self._parameters, args, strict=False)):
-            typed.check_host_argument(parameter, value, owner, output=number >= nin)
-        types = typed.decide_types(self.in_params, self.out_params, args[:nin], args[nin:], owner)
+        nin, types = self.nin, self._types_of(args)
         shape = self._shape(args, size)
         outputs = list(args[nin:])
         if not outputs:
@@ -233,11 +202,7 @@ class ElementwiseKernel:
 
     def _shape(self, args: Sequence[Any], size: int | None) -> tuple[int, ...]:
         """Return the shape of the loop; raise where arrays do not broadcast to it."""
-        shapes = [
-            value.shape
-            for parameter, value in zip(self._parameters, args, strict=False)
-            if not parameter.raw and isinstance(value, np.ndarray)
-        ]
+        shapes = self._shapes_of(self._parameters, args)
         if size is not None:
             if shapes:
                 raise ArgumentError(
@@ -250,10 +215,7 @@ class ElementwiseKernel:
             raise ArgumentError(
                 f"{self._owner}: the loop's size is undecided; give size=, or an array that is not raw."
             )
-        try:
-            shape = shapes[0] if all(one == shapes[0] for one in shapes) else np.broadcast_shapes(*shapes)
-        except ValueError:
-            typed.refuse_shapes(self._parameters, args, self._owner)
+        shape = self._broadcast(shapes)
         for parameter, value in zip(self.out_params, args[self.nin :], strict=False):
             if not parameter.raw and value.shape != shape:
                 raise ArgumentError(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cunumpy.kernels._cpu_device.launch import RawFunction
 
-_BACKENDS = ("nvrtc", "nvcc")
+BACKENDS = ("nvrtc", "nvcc")
 DEFAULT_SHARED_BYTES = 49152
 """Dynamic shared memory that a kernel can have unless it asks for more, on every CUDA device."""
 
@@ -37,7 +37,7 @@ _NUMBERS = frozenset([*_INTEGERS, *(np.dtype(code).type for code in "efdFD")])
 
 _PLAIN = frozenset([bool, int, float, complex, type(None), *_NUMBERS])
 
-_ATTRIBUTES = {
+ATTRIBUTES = {
     "binary_version": 90,
     "cache_mode_ca": 0,
     "const_size_bytes": 0,
@@ -233,11 +233,11 @@ class RawKernel:
     @property
     def attributes(self) -> dict[str, int]:
         """What CuPy tells of a compiled kernel, as it is on the CPU: limits of every CUDA device, and no registers."""
-        return {**_ATTRIBUTES, "max_dynamic_shared_size_bytes": self._max_shared}
+        return {**ATTRIBUTES, "max_dynamic_shared_size_bytes": self._max_shared}
 
     def __getattr__(self, name: str) -> int:
-        if name in _ATTRIBUTES:
-            return _ATTRIBUTES[name]
+        if name in ATTRIBUTES:
+            return ATTRIBUTES[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
 
     @property
@@ -507,7 +507,7 @@ def check_settings(options: Any, backend: Any, owner: str) -> None:
     """Raise for options that are no tuple of str, and for an unknown backend."""
     if type(options) is not tuple or not all(isinstance(option, str) for option in options):
         raise ArgumentTypeError(f"{owner}: options must be a tuple of str, got {options!r}.")
-    if backend not in _BACKENDS:
+    if backend not in BACKENDS:
         raise ArgumentError(f"{owner}: unknown backend {backend!r}; it must be 'nvrtc' or 'nvcc'.")
 
 

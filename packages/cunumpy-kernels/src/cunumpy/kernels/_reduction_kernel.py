@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
-from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
 from cunumpy.kernels import _numpy_evaluation as numpy_evaluation
 from cunumpy.kernels import _typed_parameters as typed
-from cunumpy.kernels._typed_parameters import Parameter
+from cunumpy.kernels._typed_parameters import TypedKernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +30,7 @@ _OUTPUTS_PLACE = re.compile(r"\b(?:_i|_j|_(?:in|out)_ind(?!\s*\.\s*size\b))\b")
 """What tells places among the reduced elements, and among outputs: they are in C order then."""
 
 
-class ReductionKernel:
+class ReductionKernel(TypedKernel):
     """A reduction of broadcast arrays, written in CUDA C++, with the interface of `cupy.ReductionKernel`.
 
     Called with NumPy arrays it runs on the CPU's cores, compiled by the machine's C++ compiler; called with CuPy arrays
@@ -83,12 +82,6 @@ class ReductionKernel:
     array([ 5., 10.])
     """
 
-    in_params: tuple[Parameter, ...]
-    out_params: tuple[Parameter, ...]
-    nin: int
-    nout: int
-    nargs: int
-    name: str
     preamble: str
     reduce_dims: bool
     map_expr: str
@@ -97,6 +90,7 @@ class ReductionKernel:
     identity: str | None
     reduce_type: str | None
     options: tuple[str, ...]
+    _functions: dict[Any, tuple[typed.Compiled, int]]
 
     def __init__(
         self,
@@ -112,36 +106,18 @@ class ReductionKernel:
         preamble: str = "",
         options: tuple[str, ...] = (),
     ) -> None:
-        owner = f"ReductionKernel {name!r}"
-        if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)):
-            raise ArgumentError(f"ReductionKernel: argument 'name' must be a name of a C function, got {name!r}.")
-        self.in_params = typed.parse_parameters(in_params, owner, "in_params", _RESERVED)
-        self.out_params = typed.parse_parameters(out_params, owner, "out_params", _RESERVED)
-        typed.check_distinct((*self.in_params, *self.out_params), owner)
+        super().__init__(in_params, out_params, name, _RESERVED)
         if not self.out_params:
-            raise ArgumentError(f"{owner}: argument 'out_params' must declare an output.")
+            raise ArgumentError(f"{self._owner}: argument 'out_params' must declare an output.")
         if any(one.raw for one in self.out_params):
-            raise ArgumentError(f"{owner}: argument 'out_params': the output of a reduction can't be raw.")
-        self.nin, self.nout = len(self.in_params), len(self.out_params)
-        self.nargs = self.nin + self.nout
+            raise ArgumentError(f"{self._owner}: argument 'out_params': the output of a reduction can't be raw.")
         self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
         self.identity = None if identity is None else str(identity)
-        self.name, self.reduce_dims, self.preamble, self.options = name, reduce_dims, preamble, tuple(options)
+        self.reduce_dims, self.preamble, self.options = reduce_dims, preamble, tuple(options)
         self.reduce_type = reduce_type
-        self._owner = owner
-        self._declared = (in_params, out_params)
-        self._parameters = (*self.in_params, *self.out_params)
         code = f"{map_expr}\n{post_map_expr}"
         self._ordered = (_AXES_PLACE.search(code) is not None, _OUTPUTS_PLACE.search(code) is not None)
         self._indexers = [name for name in ("_in_ind", "_out_ind") if re.search(rf"\b{name}\b", code)]
-        self._functions: dict[Any, tuple[typed.Compiled, int]] = {}
-        self._lock = new_lock()
-        self._quick: Any = None
-        self._cupy: Any = None
-        self._host_options: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}>"
 
     def __reduce__(self) -> Any:
         expressions = (self.map_expr, self.reduce_expr, self.post_map_expr, self.identity)
@@ -199,11 +175,7 @@ class ReductionKernel:
                 typed.fail(self._owner, done)
             if done is not NotImplemented:
                 return done
-        if len(args) not in (self.nin, self.nargs):
-            raise ArgumentTypeError(
-                f"{self._owner}: wrong number of arguments: it takes {self.nin}, or {self.nargs} with the outputs, got "
-                f"{len(args)}."
-            )
+        self._check_count(args)
         if out is not None:
             if self.nout != 1 or len(args) != self.nin:
                 raise ArgumentTypeError(f"{self._owner}: 'out' can be given once, and for one output alone.")
@@ -233,21 +205,11 @@ class ReductionKernel:
         return self._cupy
 
     def _on_host(self, args: Sequence[Any], axis: Any, keepdims: bool) -> Any:
-        owner, nin = self._owner, self.nin
-        for number, (parameter, value) in enumerate(zip(self._parameters, args, strict=False)):
-            typed.check_host_argument(parameter, value, owner, output=number >= nin)
-        types = typed.decide_types(self.in_params, self.out_params, args[:nin], args[nin:], owner)
-        shapes = [
-            value.shape
-            for parameter, value in zip(self.in_params, args, strict=False)
-            if not parameter.raw and isinstance(value, np.ndarray)
-        ]
+        owner, nin, types = self._owner, self.nin, self._types_of(args)
+        shapes = self._shapes_of(self.in_params, args)
         if not shapes:
             raise ArgumentError(f"{owner}: the size is undecided; pass an input array that is not raw.")
-        try:
-            shape = np.broadcast_shapes(*shapes)
-        except ValueError:
-            typed.refuse_shapes(self.in_params, args, owner)
+        shape = self._broadcast(shapes)
         axes = _axes(axis, len(shape), owner)
         kept = [one for one in range(len(shape)) if one not in axes]
         if self.identity is None and 0 in [shape[one] for one in axes]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from cunumpy import _arrays, _gate
+from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, KernelError, MixedBackendError
 
 if TYPE_CHECKING:
@@ -36,6 +37,83 @@ C_TYPES = {
     }.items()
 }
 """What C++ calls the dtypes that kernels take."""
+
+
+class TypedKernel:
+    """What elementwise and reduction kernels have in common: a name, and parameters with types.
+
+    Parameters
+    ----------
+    in_params, out_params : str
+        The declarations.
+    name : str
+    reserved : frozenset of str
+        Names that no parameter can have.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        A declaration can't be read, or the name is none.
+    """
+
+    in_params: tuple[Parameter, ...]
+    out_params: tuple[Parameter, ...]
+    nin: int
+    nout: int
+    nargs: int
+    name: str
+
+    def __init__(self, in_params: str, out_params: str, name: str, reserved: frozenset[str]) -> None:
+        kind = type(self).__name__
+        if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)):
+            raise ArgumentError(f"{kind}: argument 'name' must be a name of a C function, got {name!r}.")
+        self.name = name
+        self._owner = f"{kind} {name!r}"
+        self._declared = (in_params, out_params)
+        self.in_params = parse_parameters(in_params, self._owner, "in_params", reserved)
+        self.out_params = parse_parameters(out_params, self._owner, "out_params", reserved)
+        self._parameters = (*self.in_params, *self.out_params)
+        check_distinct(self._parameters, self._owner)
+        self.nin, self.nout, self.nargs = len(self.in_params), len(self.out_params), len(self._parameters)
+        self._functions: dict[Any, Any] = {}
+        self._lock = new_lock()
+        self._quick: Any = None
+        self._cupy: Any = None
+        self._host_options: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def _check_count(self, args: Sequence[Any]) -> None:
+        if len(args) not in (self.nin, self.nargs):
+            raise ArgumentTypeError(
+                f"{self._owner}: wrong number of arguments: it takes {self.nin}, or {self.nargs} with the outputs, got "
+                f"{len(args)}."
+            )
+
+    def _types_of(self, args: Sequence[Any]) -> dict[str, Any]:
+        """Check the arguments of a call on the host, and return what their types are."""
+        for number, (parameter, value) in enumerate(zip(self._parameters, args, strict=False)):
+            check_host_argument(parameter, value, self._owner, output=number >= self.nin)
+        return decide_types(self.in_params, self.out_params, args[: self.nin], args[self.nin :], self._owner)
+
+    def _shapes_of(self, parameters: Sequence[Parameter], args: Sequence[Any]) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the arrays that broadcast, by name."""
+        return {
+            parameter.name: value.shape
+            for parameter, value in zip(parameters, args, strict=False)
+            if not parameter.raw and isinstance(value, np.ndarray)
+        }
+
+    def _broadcast(self, shapes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+        """Return the shape of all; raise where there is none."""
+        first, *others = shapes.values()
+        try:
+            return first if all(one == first for one in others) else np.broadcast_shapes(first, *others)
+        except ValueError:
+            listed = ", ".join(f"{shape} of {name!r}" for name, shape in shapes.items())
+            raise ArgumentError(f"{self._owner}: shapes {listed} do not broadcast; give arrays of one shape.") from None
+
 
 _SCALARS = (bool, int, float, complex, np.bool_, np.number)
 
@@ -151,16 +229,6 @@ def check_host_argument(parameter: Parameter, value: Any, owner: str, *, output:
     elif output or parameter.raw or not isinstance(value, _SCALARS):
         wanted = "an array" if output or parameter.raw else "an array or a number"
         raise ArgumentTypeError(f"{owner}: argument {parameter.name!r} must be {wanted}, got {_gate.given(value)}.")
-
-
-def refuse_shapes(parameters: Sequence[Parameter], args: Sequence[Any], owner: str) -> NoReturn:
-    """Raise the error of arrays that have no common shape."""
-    shapes = ", ".join(
-        f"{value.shape} of {parameter.name!r}"
-        for parameter, value in zip(parameters, args, strict=False)
-        if not parameter.raw and isinstance(value, np.ndarray)
-    )
-    raise ArgumentError(f"{owner}: shapes {shapes} do not broadcast; give arrays of one shape.") from None
 
 
 def decide_types(

@@ -12,7 +12,14 @@ import numpy as np
 
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, CompileError, KernelError
-from cunumpy.kernels._raw_kernel import DEFAULT_SHARED_BYTES, is_there, kernels_of, pack_argument
+from cunumpy.kernels._raw_kernel import (
+    ATTRIBUTES,
+    BACKENDS,
+    DEFAULT_SHARED_BYTES,
+    is_there,
+    kernels_of,
+    pack_argument,
+)
 
 from .cuda import CompileException, CUDADriverError, getDeviceProperties
 from .devices import CUDARuntimeError
@@ -24,18 +31,7 @@ from .texture import TextureObject
 if TYPE_CHECKING:
     from cunumpy.kernels._cpu_device.launch import RawFunction
 
-_BACKENDS = ("nvrtc", "nvcc")
-_ATTRIBUTES = {
-    "binary_version": 80,
-    "cache_mode_ca": 0,
-    "const_size_bytes": 0,
-    "local_size_bytes": 0,
-    "max_threads_per_block": 1024,
-    "num_regs": 32,
-    "preferred_shared_memory_carveout": -1,
-    "ptx_version": 80,
-    "shared_size_bytes": 0,
-}
+_ATTRIBUTES = {**ATTRIBUTES, "binary_version": 80, "num_regs": 32, "ptx_version": 80}
 
 
 class Function:
@@ -266,7 +262,7 @@ def _checked(code: Any, options: Any, backend: Any, translate_cucomplex: Any, ji
         raise TypeError(f"options must be a tuple of str, got {options!r}")
     if type(options) is not tuple:  # CuPy's table of compiled modules needs to hash them
         raise TypeError(f"unhashable type: {type(options).__name__!r}")
-    if backend not in _BACKENDS:
+    if backend not in BACKENDS:
         raise ValueError(f'Unknown backend {backend}. Must be either "nvrtc" or "nvcc".')
     refused = {"backend='nvcc'": backend == "nvcc", "translate_cucomplex": translate_cucomplex, "jitify": jitify}
     for what, asked in refused.items():
