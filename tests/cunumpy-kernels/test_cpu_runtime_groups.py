@@ -118,6 +118,11 @@ __global__ void groups(const int* x, int* out) {
     out[i + 13 * n] = labels.size(), out[i + 14 * n] = labels.thread_rank();
     auto nested = cg::tiled_partition<8>(warp);
     out[i + 15 * n] = nested.meta_group_rank(), out[i + 16 * n] = nested.thread_rank();
+    auto alone = cg::this_thread();
+    alone.sync();
+    if (alone.size() != 1 || alone.thread_rank() != 0 || alone.meta_group_rank() != 0 || alone.meta_group_size() != 1 ||
+        alone.shfl(x[i], 0) != x[i])
+        out[i + 15 * n] = -1;
     out[i + 17 * n] = block.group_index().x * 100 + block.thread_index().x + block.dim_threads().x;
     cg::sync(block);
     // One atomic for all threads of the branch (warp-aggregated).

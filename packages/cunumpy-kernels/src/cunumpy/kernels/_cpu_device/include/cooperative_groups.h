@@ -218,6 +218,9 @@ private:
     unsigned int number_, groups_;
 };
 
+// The calling thread alone.
+inline thread_block_tile<1> this_thread() { return thread_block_tile<1>(0, 1); }
+
 template <unsigned int N>
 inline thread_block_tile<N, thread_block> tiled_partition(const thread_block&) {
     return thread_block_tile<N, thread_block>(details::block_rank() / N, (details::block_size() + N - 1) / N);
