@@ -24,10 +24,12 @@ def mode_of(kernel: CudaKernel) -> str:
     return str(cpu_kernel(kernel).library().mode)
 
 
-def compiled(source: str, names: Iterable[str], options: tuple[str, ...] = ()) -> dict[str, Library]:
+def compiled(
+    source: str, names: Iterable[str], options: tuple[str, ...] = (), *, check: bool = False
+) -> dict[str, Library]:
     """Compile all kernels of a source at once."""
     all_names = tuple(names)
-    program = Program(source, "kernels.cu", "", (), None, "", "kernels", all_names, host_options=options)
+    program = Program(source, "kernels.cu", "", (), None, "", "kernels", all_names, host_options=options, check=check)
     opened: dict = {}
     return {name: Library(program._replace(expression=name), None, opened) for name in all_names}
 

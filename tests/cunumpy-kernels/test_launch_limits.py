@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cunumpy as xp
+from cpu_device import compiled
 from cunumpy.errors import ArgumentError, SettingError
 from cunumpy.kernel_testing import emulate_cuda_kernel
 from cunumpy.kernels._cpu_device.limits import DEFAULT_CAPABILITY, SHARED_BYTES, threads_for
@@ -74,6 +75,60 @@ def test_static_shared_memory_has_a_limit_of_its_own() -> None:
     kernel = xp.kernels.CudaKernel(SOURCE, "uses_shared", options=["-DSTATIC=6144"])
     with pytest.raises(ArgumentError, match=r"49280 bytes of static shared memory are more than the 49152 that a"):
         emulate_cuda_kernel(kernel, np.zeros(8), grid=1, block=8)
+
+
+EVERY_MODE = """
+__device__ double of_a_function(double x) {
+    __shared__ double q[100];
+    q[threadIdx.x] = x;
+    __syncwarp();
+    return q[threadIdx.x ^ 1];
+}
+extern "C" {
+__global__ void k(double* x) {  // another name begins like it
+    __shared__ double EE1s[200], E4[300];
+    EE1s[threadIdx.x] = E4[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = EE1s[threadIdx.x ^ 1] + E4[threadIdx.x ^ 1];
+}
+__global__ void k_in_fibers(double* x) {
+    __shared__ double s[500];
+    s[threadIdx.x] = of_a_function(x[threadIdx.x]);
+    __syncwarp();
+    x[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+__global__ void k_in_loops(double* x) {
+    __shared__ double s[600];
+    s[threadIdx.x] = x[threadIdx.x];
+    x[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+}
+namespace inner {
+template <int N> __global__ void of_size(double* x) {
+    __shared__ double s[N];
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+}
+"""
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_static_shared_memory_counts_in_every_mode(check: bool) -> None:
+    sizes = {
+        "k": 500,
+        "k_in_fibers": 500,
+        "k_in_loops": 600,
+        "inner::of_size<5000>": 5000,
+        "inner::of_size<3000>": 5000,
+    }
+    found = compiled(EVERY_MODE, sizes, check=check)
+    assert {name: library.static_shared for name, library in found.items()} == {n: 8 * k for n, k in sizes.items()}
+    (alone,) = compiled(EVERY_MODE, ["k_in_fibers"], check=check).values()
+    assert alone.static_shared == 8 * 600
+    with pytest.raises(ArgumentError, match=r"56[08]00 bytes of static shared memory are more than the 49152"):
+        compiled(EVERY_MODE, ["inner::of_size<7000>"], check=check)
 
 
 def test_every_capability_of_the_setting_has_limits() -> None:

@@ -22,6 +22,8 @@ from cunumpy.kernels._cpu_device.compiler import GENERATED
 from cunumpy.kernels._cpu_device.strides import Slicer, head_of, in_namespaces, is_pure
 
 BARRIER = ["__syncthreads", "(", ")", ";"]
+BLOCK_PREFIX = "cunumpy_cpu_block_"
+"""How the names of second functions begin; the kernel's follows."""
 
 _REFUSED = re.compile(r"goto|asm|__asm__|static|co_\w+|try|catch|__sync(?!threads$)\w+|case|default")
 _TYPE_WORDS = frozenset(
@@ -97,7 +99,7 @@ def split_at_barriers(
         )
     except _CannotSplitError:
         return None
-    split_name = f"cunumpy_cpu_block_{kernel}"
+    split_name = f"{BLOCK_PREFIX}{kernel}"
     body = words[head.opening : stop]
     ended = "bool cunumpy_cpu_ended[1024] = {};\n" if "return" in body and "__syncthreads" in body else ""
     declared = f"{head.template} static inline void {split_name}({head.parameters[2:]})"

@@ -307,7 +307,8 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
     if local > USUAL_LOCAL_BYTES and any(analysis.mode == FIBERS for analysis in analyses):
         flags = [*flags, "-DCUNUMPY_CPU_STACK_SHIFT=20"]
         _compile(program, compiler, (flags, aligned), kernels, variables, folder)
-    shared = static_shared(folder / _LIBRARY, [_plain_name(one) for one in program.built])
+    built = [_plain_name(one) for one in program.built]
+    shared = static_shared(folder / _LIBRARY, built, kernel_names(preprocessed) - {*built})
     memory = library_memory(folder / _LIBRARY, constant_variables(preprocessed)) if program.check else []
     notes = [[[analysis.mode, analysis.reason] for analysis in analyses], variables, shared, memory]
     (folder / _NOTES).write_text(json.dumps(notes), encoding="utf-8")
@@ -335,6 +336,16 @@ def global_variables(preprocessed: str) -> list[str]:
         elif all(scopes) and (variable := _VARIABLE.match(text, match.start())) is not None:
             found[variable[1]] = None
     return list(found)
+
+
+_KERNEL = re.compile(r"\b__global__\b([^;{]*)[;{]")
+_ATTRIBUTE = re.compile(r"\b__\w+__\s*\((?:[^()]|\([^()]*\))*\)")
+
+
+def kernel_names(preprocessed: str) -> set[str]:
+    """Return the names of all kernels of a source, without namespaces."""
+    heads = (_ATTRIBUTE.sub("", head) for head in _KERNEL.findall(own_text(preprocessed, [str(INCLUDE_DIR)])))
+    return {match[1] for head in heads if (match := re.search(r"(\w+)\s*\(", head)) is not None}
 
 
 def _compile(

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from cunumpy import _environment
 from cunumpy.errors import ArgumentError, CompileError, MissingPackageError
 from cunumpy.kernels._build_cache import build_hash
+from cunumpy.kernels._cpu_device.barriers import BLOCK_PREFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from cunumpy.kernels._build_cache import BuildCache
@@ -129,20 +133,46 @@ _OURS = ("_ZL9threadIdx", "_ZL8blockIdx", "_ZL8blockDim", "_ZL7gridDim", "_ZN5ra
 """How names begin that are no kernel's; the last are of checked builds, see races.hpp."""
 
 
-def static_shared(library: Path, names: list[str]) -> list[int]:
-    """Return the bytes of static shared memory of each kernel of a library.
+def static_shared(library: Path, names: list[str], others: Collection[str] = ()) -> list[int]:
+    """Return the bytes of static shared memory of each kernel of a library; `others` are the source's other kernels.
 
     Shared memory is thread-local storage of the library, so the symbols have its sizes. With one kernel all belongs to
     it, also what is declared in functions that it calls; with several, to each what it declares itself.
     """
-    found = [
-        (name, size)
-        for name, size in _thread_local_symbols(library.read_bytes())
-        if "cunumpy_cpu" not in name and not name.startswith(_OURS)
-    ]
+    kernels: list[tuple[str, int]] = []
+    blocks: list[tuple[str, int]] = []  # of what was made of kernels, see `barriers`; they may be there as well
+    for symbol, size in _thread_local_symbols(library.read_bytes()):
+        own = re.sub(rf"L?(\d+){BLOCK_PREFIX}", lambda match: str(int(match[1]) - len(BLOCK_PREFIX)), symbol)
+        if "cunumpy_cpu" not in own and not own.startswith(_OURS):
+            (kernels if own == symbol else blocks).append((own, size))
+    counts = Counter(names)
+
+    def declared_by(name: str, symbols: list[tuple[str, int]]) -> int:
+        mine = [one for one in symbols if _names(one[0], name)]
+        if counts[name] == 1:
+            return sum(size for _, size in mine)
+        instances: Counter[str] = Counter()  # of a template
+        for symbol, size in mine:
+            instances[_function_of(symbol)] += size
+        return max(instances.values(), default=0)
+
+    own_bytes = [max(declared_by(name, kernels), declared_by(name, blocks)) for name in names]
     if len(names) == 1:
-        return [sum(size for _, size in found)]
-    return [sum(size for symbol, size in found if f"{len(name)}{name}" in symbol) for name in names]
+        called = [size for symbol, size in kernels if not any(_names(symbol, one) for one in (*names, *others))]
+        return [own_bytes[0] + sum(called)]
+    return own_bytes
+
+
+def _names(symbol: str, function: str) -> bool:
+    return re.search(rf"(?<!\d){len(function.encode())}{function}", symbol) is not None
+
+
+def _function_of(symbol: str) -> str:
+    """Return the part of a variable's symbol that names its function."""
+    for match in re.finditer(r"E(\d+)", symbol):
+        if re.fullmatch(r"(?:_\d+|__\d+_)?", symbol[match.end() + int(match[1]) :]):
+            return symbol[: match.start()]
+    return symbol
 
 
 def _thread_local_symbols(elf: bytes) -> list[tuple[str, int]]:
