@@ -254,9 +254,26 @@ def test_what_is_no_operator_is_refused() -> None:
         matrix.mult(x, y)
     assert "its result is what it writes" in str(caught.value.__cause__)
     plain = shell_matrix(second_difference, N)
-    for missing in (lambda: plain.multTranspose(x, y), lambda: plain.getDiagonal(x)):
-        with pytest.raises(PETSc.Error):
+    for missing, text in (
+        (lambda: plain.multTranspose(*plain.createVecs()), "pass transpose=function"),
+        (lambda: plain.getDiagonal(), "pass diagonal=,"),
+    ):
+        with pytest.raises(PETSc.Error) as caught:
             missing()
+        assert text in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    "diagonal", [2, 2.0, np.float32(2), np.full(N, 2.0), np.full((2, N // 2), 2), lambda d: d.fill(2.0)], ids=repr
+)
+def test_diagonals_of_each_kind(diagonal) -> None:
+    matrix = shell_matrix(second_difference, N, diagonal=diagonal)
+    assert petsc_array(matrix.getDiagonal()).tolist() == [2.0] * N
+    b = np.ones(N)
+    for options in ({}, {"preconditioner_matrix": matrix}):
+        operator = second_difference if options else matrix
+        result = ksp_solve(operator, b, method="cg", preconditioner="jacobi", rtol=1e-12, **options)
+        np.testing.assert_allclose(result.x, exact(), rtol=1e-9)
 
 
 # --- linear solves ----------------------------------------------------------------------------------------------------
@@ -425,6 +442,19 @@ def test_an_error_of_a_function_ends_the_solve_on_all_ranks(method) -> None:
         lambda: ksp_solve(fails, np.ones(N), method=method),
         lambda: ksp_solve(lambda x, out: np.copyto(out, x), np.ones(N), method=method, preconditioner=fails),
         lambda: ksp_solve(shell_matrix(fails, N), np.ones(N), method=method, preconditioner="none"),
+        lambda: ksp_solve(
+            shell_matrix(second_difference, N, diagonal=lambda d: fails(d, d)),
+            np.ones(N),
+            method=method,
+            preconditioner="jacobi",
+        ),
+        lambda: ksp_solve(
+            second_difference,
+            np.ones(N),
+            method=method,
+            preconditioner="jacobi",
+            preconditioner_matrix=shell_matrix(second_difference, N, diagonal=lambda d: fails(d, d)),
+        ),
     ):
         if RANK == SIZE - 1:
             with pytest.raises(Mine, match="in the user's function"):
@@ -483,12 +513,69 @@ def test_a_matrix_works_again_after_an_error() -> None:
     assert ksp_solve(matrix, np.ones(N), method="cg", preconditioner="none").converged
 
 
-def test_an_error_of_a_monitor_is_raised_after_the_solve() -> None:
-    def monitor(iteration, norm):
-        raise Mine
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_the_end_of_a_program_ends_a_solve(kind) -> None:
+    """What is no `Exception` comes out as it is, too: on its own rank, while the others are told."""
 
-    with pytest.raises(Mine):
-        ksp_solve(second_difference, np.ones(N), method="cg", monitor=monitor)
+    def ends(*arrays):
+        if RANK == SIZE - 1:
+            raise kind
+        arrays[-1][...] = arrays[0]
+
+    for solve in (lambda: ksp_solve(ends, np.ones(N)), lambda: snes_solve(ends, np.ones(N))):
+        with pytest.raises(kind if RANK == SIZE - 1 else KernelError):
+            solve()
+
+
+@pytest.mark.parametrize("kind", [ArithmeticError, KeyboardInterrupt])
+@pytest.mark.parametrize("method", ["cg", "gmres", "minres"])
+def test_an_error_of_a_monitor_ends_the_solve(method, kind) -> None:
+    """Soon, where the solve calls functions; and all that the user has can be used again."""
+    seen, applied = [], []
+
+    def monitor(iteration, norm):
+        seen.append(iteration)
+        if iteration == 1 and RANK == SIZE - 1:
+            raise kind
+
+    def operator(x, out):
+        applied.append(1)
+        second_difference(x, out)
+
+    b, x0 = petsc_vec(np.ones(N)), petsc_vec(np.full(N, 0.3))
+    expected = kind if RANK == SIZE - 1 else KernelError
+    with pytest.raises(expected):
+        ksp_solve(operator, b, x0, method=method, monitor=monitor)
+    assert len(applied) <= 4
+    matrix = csr_matrix(*parts(laplacian()))
+    seen.clear()
+    with pytest.raises(expected):
+        ksp_solve(matrix, b, method=method, preconditioner="none", monitor=monitor)
+    seen.clear()
+    with pytest.raises(expected):
+        snes_solve(cubic, np.full(N, 10.0), linear_method=method, monitor=monitor)
+    assert RANK != SIZE - 1 or seen == [0, 1]
+    b.scale(2.0)
+    x0.scale(2.0)
+    for each in (second_difference, matrix):
+        result = ksp_solve(each, b, x0, method=method, preconditioner="none", rtol=1e-12)
+        np.testing.assert_allclose(petsc_array(result.x), 2 * exact(), rtol=1e-9)
+
+
+def test_an_error_is_not_hidden_by_what_is_destroyed_after_it() -> None:
+    """PETSc leaves a vector locked when a preconditioner fails to prepare itself, and refuses to destroy it."""
+
+    class Failing:
+        def setUp(self, pc):
+            raise Mine
+
+        def apply(self, pc, r, z):
+            r.copy(z)
+
+    pc = PETSc.PC().createPython(Failing(), comm=COMM)
+    with pytest.raises(PETSc.Error) as caught:
+        ksp_solve(second_difference, np.ones(N), preconditioner=pc)
+    assert isinstance(caught.value.__cause__, Mine)
 
 
 def test_what_can_not_be_solved_is_refused() -> None:
@@ -505,6 +592,20 @@ def test_what_can_not_be_solved_is_refused() -> None:
         ((second_difference, b), {"preconditioner": 3}, "the name of a PETSc type, a function"),
         ((second_difference, b), {"preconditioner_matrix": 3}, "must be a PETSc.Mat"),
         ((second_difference, b), {"monitor": 3}, "'monitor' must be a function"),
+        ((second_difference, b), {"method": 3}, "ksp_solve: argument 'method' must be a text, .*, got 3"),
+        ((second_difference, b), {"options_prefix": 3}, "ksp_solve: argument 'options_prefix' must be a text"),
+        ((second_difference, b), {"rtol": -1}, "ksp_solve: argument 'rtol' must be 0 or positive and below 1, got -1"),
+        ((second_difference, b), {"rtol": 1.0}, "'rtol' must be 0 or positive and below 1"),
+        ((second_difference, b), {"rtol": np.nan}, "'rtol' must be 0 or positive and below 1"),
+        ((second_difference, b), {"atol": -1e-9}, "'atol' must be 0 or positive and finite"),
+        ((second_difference, b), {"atol": "1"}, "'atol' must be a real number"),
+        ((second_difference, b), {"max_iterations": -1}, "'max_iterations' must be an integer of at least 0, got -1"),
+        ((second_difference, b), {"max_iterations": 2.5}, "'max_iterations' must be an integer of at least 0"),
+        ((PETSc.Mat(), b), {}, "'operator' is a matrix without content: created empty or destroyed"),
+        ((PETSc.KSP(), b), {}, "'operator' is a solver without content"),
+        ((second_difference, PETSc.Vec()), {}, "'b' is a vector without content"),
+        ((second_difference, b), {"preconditioner": PETSc.PC()}, "'preconditioner' is a preconditioner without"),
+        ((second_difference, b), {"preconditioner_matrix": PETSc.Mat()}, "'preconditioner_matrix' is a matrix without"),
         ((PETSc.KSP().create(COMM), b), {}, "has no matrix"),
         ((csr_matrix(*parts(laplacian())), np.ones(2)), {}, f"has 2 elements on this rank, and the matrix {N} rows"),
     ):
@@ -571,6 +672,28 @@ def test_an_error_of_a_nonlinear_function_ends_the_solve_on_all_ranks(jacobian) 
     expected = Mine if RANK == SIZE - 1 else KernelError
     with pytest.raises(expected):
         snes_solve(function, np.ones(N), jacobian=product, preconditioner=preconditioner)
+
+
+def test_what_has_no_root_to_be_found_is_refused() -> None:
+    x0 = np.ones(N)
+    small = csr_matrix(np.ones(1), [RANK], [0, 1])
+    for arguments, options, text in (
+        ((3, x0), {}, "snes_solve: argument 'function' must be a function"),
+        ((cubic, [1.0]), {}, "'x0' must be a NumPy or CuPy array"),
+        ((cubic, PETSc.Vec()), {}, "'x0' is a vector without content"),
+        ((cubic, x0), {"jacobian": 3}, "'jacobian' must be a function"),
+        ((cubic, x0), {"jacobian": (PETSc.Mat(), print)}, r"'jacobian\[0\]' is a matrix without content"),
+        (
+            (cubic, x0),
+            {"jacobian": (small, print)},
+            "'x0' has 6 elements on this rank, and the matrix 1 rows and 1 col",
+        ),
+        ((cubic, x0), {"linear_method": 3}, "'linear_method' must be a text"),
+        ((cubic, x0), {"stol": -1.0}, "snes_solve: argument 'stol' must be 0 or positive and finite"),
+        ((cubic, x0), {"max_iterations": 1.0}, "snes_solve: argument 'max_iterations' must be an integer"),
+    ):
+        with pytest.raises(CuNumpyError, match=text):
+            snes_solve(*arguments, **options)
 
 
 def test_a_function_without_a_root_does_not_converge() -> None:

@@ -273,6 +273,28 @@ def test_the_own_memory_comes_back_after_an_error() -> None:
     np.testing.assert_array_equal(petsc_array(vec), own())
 
 
+@pytest.mark.parametrize("block", [petsc_access, lambda vec: place_array(vec, np.zeros(4))], ids=["access", "place"])
+def test_a_vector_may_be_destroyed_within_a_block(block) -> None:
+    """PETSc would crash on what is left of it."""
+    vec = petsc_vec(own())
+    with block(vec):
+        vec.destroy()
+    assert not vec
+
+
+@pytest.mark.parametrize("kind", [PETSc.Vec, PETSc.Mat])
+def test_what_is_there_no_more_is_not_modified(kind) -> None:
+    with pytest.raises(ArgumentError, match=r"'obj' is a (vector|matrix) without content: created empty or destroyed"):
+        mark_modified(kind())
+
+
+def test_flags_of_arrays_are_left_as_they_are() -> None:
+    array = own()
+    vec = petsc_vec(array, MPI.COMM_SELF, ghosts=[])
+    assert not petsc_array(vec, write=False).flags.writeable
+    assert array.flags.writeable
+
+
 def test_what_can_not_be_placed_is_refused() -> None:
     vec = petsc_vec(own())
     read_only = np.zeros(4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from cunumpy import _environment, _gate, _launcher
 from cunumpy.errors import (
+    ArgumentError,
     ArgumentRangeError,
     ArgumentTypeError,
     BackendUnavailableError,
@@ -23,6 +24,7 @@ from cunumpy.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 
 def petsc_available() -> bool:
@@ -65,7 +67,7 @@ def _missing(function: str, reason: str) -> MissingPackageError:
 
 
 class Group:
-    """The ranks of a communicator: what petsc4py takes for it, and mpi4py's where there are several."""
+    """The ranks of a communicator: petsc4py's object for it, and mpi4py's where there are several."""
 
     __slots__ = ("comm", "function", "rank", "ranks", "size")
 
@@ -92,9 +94,12 @@ class Group:
         kind, text = errors[failed[0]]
         raise kind(f"{self.function}: refused on rank {_listed(failed)} of {self.size}, hence on all. There: {text}")
 
-    @contextmanager
-    def agreed(self) -> Iterator[None]:
+    def agreed(self) -> AbstractContextManager[None]:
         """Context manager whose errors are raised on every rank."""
+        return _ALONE if self.ranks is None else self._agreed()
+
+    @contextmanager
+    def _agreed(self) -> Iterator[None]:
         error = None
         try:
             yield
@@ -104,6 +109,9 @@ class Group:
             self.agree(error)
         finally:
             error = None  # which would hold this frame
+
+
+_ALONE: AbstractContextManager[None] = nullcontext()
 
 
 def _listed(ranks: list[int]) -> str:
@@ -149,7 +157,7 @@ def group(PETSc: Any, comm: Any, function: str) -> Group:
                 "uv add mpi4py"
             ) from None
         _keep(known)
-    return Group(comm, ranks, size, rank, function)
+    return Group(known, ranks, size, rank, function)
 
 
 _kept: dict[int, Any] = {}
@@ -195,15 +203,29 @@ def call_c(PETSc: Any, name: str, *arguments: int, function: str) -> None:
         raise PETSc.Error(code)
 
 
+def check_living(obj: Any, function: str, argument: str) -> None:
+    """Refuse an object of PETSc's that is there no more, which PETSc itself would crash on."""
+    if not obj:
+        kind = {"Vec": "vector", "Mat": "matrix", "KSP": "solver", "PC": "preconditioner"}[type(obj).__name__]
+        raise ArgumentError(
+            f"{function}: argument {argument!r} is a {kind} without content: created empty or destroyed."
+        )
+
+
 def scalar_dtype(PETSc: Any) -> np.dtype[Any]:
     """Return the dtype of PETSc's scalars: float64 in most builds."""
     dtype: np.dtype[Any] = np.dtype(PETSc.ScalarType)
     return dtype
 
 
+@cache
+def _largest(dtype: Any) -> int:
+    return int(np.iinfo(dtype).max)
+
+
 def check_count(PETSc: Any, count: int, function: str, what: str) -> None:
     """Refuse numbers that this build's integers can't hold."""
-    largest = np.iinfo(PETSc.IntType).max
+    largest = _largest(PETSc.IntType)
     if count > largest:
         raise ArgumentRangeError(
             f"{function}: {what} go up to {count}, and this PETSc counts with {np.dtype(PETSc.IntType)}, up to "

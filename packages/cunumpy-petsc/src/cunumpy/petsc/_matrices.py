@@ -275,8 +275,9 @@ def update_values(matrix: Any, data: Any) -> None:
 class Callback:
     """A function on arrays as PETSc calls it, and what it raised.
 
-    While a solver of ours runs, an error fills the result with NaN instead: norms are of all ranks, so all of them
-    stop, and the solver raises the error on every rank. PETSc would leave one rank, and the others wait for it.
+    While a solver of ours runs, an error, and Ctrl-C as well, fills the result with NaN instead: norms are of all
+    ranks, so all of them stop, and the solver raises the error on every rank. PETSc would leave one rank, and the
+    others wait for it.
     """
 
     def __init__(self, function: Callable[..., Any], name: str, shapes: list[tuple[int, ...] | None]) -> None:
@@ -301,7 +302,7 @@ class Callback:
                     "to its last argument: out[...] = values."
                 )
         except BaseException as error:
-            if not self.deferred or not isinstance(error, Exception):
+            if not self.deferred:
                 raise
             # Without this frame, whose vectors would live as long as the error, on this rank alone.
             self.error = error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
@@ -354,7 +355,7 @@ class ArraysOf:
 class ShellContext:
     """What petsc4py calls for a shell matrix."""
 
-    def __init__(self, apply: Callback, transpose: Callback | None, diagonal: Any) -> None:
+    def __init__(self, apply: Callback, transpose: Callback, diagonal: Callback) -> None:
         self.apply, self.transpose, self.diagonal = apply, transpose, diagonal
 
     def mult(self, matrix: Any, x: Any, y: Any) -> None:
@@ -363,27 +364,37 @@ class ShellContext:
 
     def multTranspose(self, matrix: Any, x: Any, y: Any) -> None:
         """Apply the transposed operator."""
-        if self.transpose is None:
-            raise ArgumentError(
-                "shell_matrix: the transposed operator is asked for, and was not given; pass transpose=function, or "
-                "choose a method that does without."
-            )
         self.transpose([x], y)
 
     def getDiagonal(self, matrix: Any, d: Any) -> None:
         """Give the diagonal."""
-        if self.diagonal is None:
+        self.diagonal([], d)
+
+
+def _no_transpose(x: Any, out: Any) -> None:
+    raise ArgumentError(
+        "shell_matrix: the transposed operator is asked for, and was not given; pass transpose=function, or choose a "
+        "method that does without."
+    )
+
+
+def _diagonal_of(diagonal: Any) -> Callable[[Any], Any]:
+    """Return a function that writes a diagonal to an array."""
+    if callable(diagonal):
+        return diagonal  # type: ignore[no-any-return]
+
+    def write(values: Any) -> None:
+        if diagonal is None:
             raise ArgumentError(
                 "shell_matrix: the diagonal of the operator is asked for, and was not given; pass diagonal=, or choose "
                 "a preconditioner that does without, such as 'none'."
             )
-        with ArraysOf([], d, "shell_matrix") as (values,):
-            if callable(self.diagonal):
-                self.diagonal(values)
-            elif isinstance(self.diagonal, (int, float, complex)):
-                values[...] = self.diagonal
-            else:
-                values[...] = self.diagonal.reshape(-1)
+        values[...] = diagonal if isinstance(diagonal, _NUMBERS) else diagonal.reshape(-1)
+
+    return write
+
+
+_NUMBERS = (int, float, complex, np.number)
 
 
 def shell_matrix(
@@ -435,9 +446,9 @@ def shell_matrix(
 
     Notes
     -----
-    An error in the function reaches the caller of PETSc on its own rank. In `ksp_solve` and `snes_solve` it ends the
-    solve on all ranks. On a device, PETSc's work and the function's wait for each other by the host, recorded as
-    ``sync``.
+    An error in the function is the cause of a ``PETSc.Error`` on its own rank. In `ksp_solve` and `snes_solve` it is
+    raised itself, and ends the solve on all ranks. On a device, PETSc's work and the function's wait for each other by
+    the host, recorded as ``sync``.
 
     Examples
     --------
@@ -498,7 +509,10 @@ def make_shell(
     on_device: bool = False,
 ) -> Any:
     """Make a shell matrix of what has been checked."""
-    context = ShellContext(apply, apply if symmetric and transpose is None else transpose, diagonal)
+    name = apply.name
+    if transpose is None:
+        transpose = apply if symmetric else Callback(_no_transpose, name, [outer, inner])
+    context = ShellContext(apply, transpose, Callback(_diagonal_of(diagonal), name, [None]))
     rows, columns = (int(np.prod(shape, dtype=np.int64)) for shape in (outer, inner))
     matrix = PETSc.Mat().createPython(((rows, None), (columns, None)), context, comm=ranks.comm)
     if on_device:
@@ -528,7 +542,7 @@ def _as_shape(shape: Any, function: str, argument: str) -> tuple[int, ...]:
 
 
 def _checked_diagonal(diagonal: Any, shape: tuple[int, ...]) -> Any:
-    if diagonal is None or callable(diagonal) or isinstance(diagonal, (int, float, complex)):
+    if diagonal is None or callable(diagonal) or isinstance(diagonal, _NUMBERS):
         return diagonal
     array = as_array(diagonal, "shell_matrix", "diagonal")
     if array.size != int(np.prod(shape, dtype=np.int64)):

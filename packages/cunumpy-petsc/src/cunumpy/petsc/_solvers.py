@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from cunumpy import _arrays, _backend, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
-from cunumpy.petsc._library import Group, group, require_petsc
+from cunumpy.petsc._library import Group, check_living, group, require_petsc
 from cunumpy.petsc._matrices import Callback, check_callable, make_shell
 from cunumpy.petsc._progress import Progress
 from cunumpy.petsc._vectors import (
@@ -257,8 +258,10 @@ def ksp_solve(
     function = "ksp_solve"
     PETSc = require_petsc(function)
     if isinstance(operator, (PETSc.Mat, PETSc.KSP)):
+        check_living(operator, function, "operator")
         comm = operator.getComm()
     elif isinstance(b, PETSc.Vec):
+        check_living(b, function, "b")
         comm = b.getComm()
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
@@ -268,9 +271,11 @@ def ksp_solve(
             check_callable(monitor, function, "monitor")
         _check_kind(PETSc, b, function, "b")
         if isinstance(operator, (PETSc.Mat, PETSc.KSP)):
-            _check_sizes(PETSc, operator, b, function)
+            _check_sizes(_matrix_of(PETSc, operator, function), b, PETSc, function, "b")
         start = _checked_start(PETSc, x0, b, function)
         _check_preconditioner(PETSc, preconditioner, preconditioner_matrix, operator, function)
+        _check_names(function, method=method, options_prefix=options_prefix)
+        _check_tolerances(function, max_iterations, rtol=rtol, atol=atol)
     shape = None if isinstance(b, PETSc.Vec) else b.shape
     made = []  # destroyed at the end: what Python drops, PETSc keeps on several ranks
     try:
@@ -282,7 +287,7 @@ def ksp_solve(
         if x is not vec_x:
             made.append(vec_x)
         if isinstance(operator, PETSc.KSP):
-            ksp, matrix = operator, operator.getOperators()[0]
+            ksp = operator
         else:
             made.append(ksp := PETSc.KSP().create(comm=ranks.comm))
             if isinstance(operator, PETSc.Mat):
@@ -307,8 +312,8 @@ def ksp_solve(
             if watch.needed:
                 ksp.setMonitor(watch)
             try:
-                callbacks = [*_callbacks_of(matrix, ksp.getPC()), watch]
-                _run(PETSc, ranks, callbacks, lambda: ksp.solve(vec_b, vec_x), function)
+                watch.callbacks = _callbacks_of(*ksp.getOperators(), ksp.getPC())
+                _run(PETSc, ranks, [*watch.callbacks, watch], lambda: ksp.solve(vec_b, vec_x), function)
             finally:
                 if watch.needed:
                     ksp.monitorCancel()
@@ -322,8 +327,7 @@ def ksp_solve(
             history=np.array(ksp.getConvergenceHistory()),
         )
     finally:
-        for each in reversed(made):
-            each.destroy()
+        _destroy(PETSc, made)
 
 
 def snes_solve(
@@ -404,6 +408,7 @@ def snes_solve(
     name = "snes_solve"
     PETSc = require_petsc(name)
     if isinstance(x0, PETSc.Vec):
+        check_living(x0, name, "x0")
         comm = x0.getComm()
     ranks = group(PETSc, comm, name)
     with ranks.agreed():
@@ -412,7 +417,11 @@ def snes_solve(
         if monitor is not None:
             check_callable(monitor, name, "monitor")
         matrix, update = _checked_jacobian(PETSc, jacobian, name)
+        if matrix is not None:
+            _check_sizes(matrix, x0, PETSc, name, "x0")
         _check_preconditioner(PETSc, preconditioner, None, matrix or function, name)
+        _check_names(name, method=method, linear_method=linear_method, options_prefix=options_prefix)
+        _check_tolerances(name, max_iterations, rtol=rtol, atol=atol, stol=stol)
     shape = None if isinstance(x0, PETSc.Vec) else x0.shape
     made = []
     try:
@@ -422,7 +431,7 @@ def snes_solve(
         made.append(residual := vec.duplicate())
         made.append(snes := PETSc.SNES().create(comm=ranks.comm))
         values = Callback(function, name, [shape, shape])
-        callbacks: list[Any] = [values]
+        callbacks: list[Any] = [values]  # and those that the solver of the linear systems calls
         snes.setFunction(lambda snes, x, f: values([x], f), residual)
         if matrix is None:
             made.append(matrix := _shell_like(PETSc, vec, ranks, values))
@@ -430,8 +439,6 @@ def snes_solve(
             point = _Point(vec, values, product, PETSc.RealType, made)
             matrix.setPythonContext(point)
             snes.setJacobian(lambda snes, x, jacobian, other: point.move(x), matrix, matrix)
-            if product is not None:
-                callbacks.append(product)
             if preconditioner is None:
                 preconditioner = "none"
         else:
@@ -453,8 +460,8 @@ def snes_solve(
             watch = _Monitor(monitor, shown)
             if watch.needed:
                 snes.setMonitor(watch)
-            callbacks += [*_callbacks_of(None, ksp.getPC()), watch]
-            _run(PETSc, ranks, callbacks, lambda: snes.solve(None, vec), name)
+            watch.callbacks = [*callbacks, *_callbacks_of(matrix, ksp.getPC())]
+            _run(PETSc, ranks, [*watch.callbacks, watch], lambda: snes.solve(None, vec), name)
         norm, code = float(snes.getFunctionNorm()), int(snes.getConvergedReason())
         return SNESResult(
             x=x,
@@ -466,8 +473,7 @@ def snes_solve(
             history=np.array(snes.getConvergenceHistory()[0]),
         )
     finally:
-        for each in reversed(made):
-            each.destroy()
+        _destroy(PETSc, made)
 
 
 class _Point:
@@ -517,16 +523,21 @@ class _Update:
         values = petsc_array(x, write=False)
         try:
             self.update(values if self.shape is None else values.reshape(self.shape))
-        except Exception as error:
+        except BaseException as error:
             self.error = error
             raise
 
 
 class _Monitor:
-    """Hands the norms of a solver on; an error of the user's function is raised after the solve."""
+    """Hands the norms of a solver on; an error of the user's function is raised after the solve.
+
+    The functions that the solve calls give NaN then, which ends it soon. One that calls none goes on: PETSc would leave
+    the user's vectors locked, and other ranks waiting.
+    """
 
     def __init__(self, monitor: Callable[[int, float], Any] | None, shown: Progress) -> None:
         self.monitor, self.shown = monitor, shown
+        self.callbacks: list[Any] = []
         self.needed = monitor is not None or shown.wanted
         self.error: BaseException | None = None
 
@@ -535,8 +546,9 @@ class _Monitor:
         if self.monitor is not None and self.error is None:
             try:
                 self.monitor(iteration, norm)
-            except Exception as error:
-                self.error = error
+            except BaseException as error:
+                for each in (self, *self.callbacks):
+                    each.error = each.error or error
 
 
 def _run(PETSc: Any, ranks: Group, callbacks: list[Any], solve: Callable[[], Any], function: str) -> None:
@@ -585,15 +597,25 @@ def _release_callers(error: BaseException) -> None:
         frame = frame.f_back
 
 
-def _callbacks_of(matrix: Any, pc: Any) -> list[Callback]:
-    """Find the functions of ours that a solve calls."""
-    found: list[Any] = []
-    if matrix is not None and matrix.getType() == "python":
-        context = matrix.getPythonContext()
-        found += [each for each in (getattr(context, "apply", None), getattr(context, "transpose", None)) if each]
-    if pc.getType() == "python":
-        found.append(getattr(pc.getPythonContext(), "callback", None))
-    return [each for each in dict.fromkeys(found) if isinstance(each, Callback)]
+def _callbacks_of(*objects: Any) -> list[Callback]:
+    """Find the functions of ours that matrices and preconditioners call."""
+    found: dict[Callback, None] = {}
+    for each in objects:
+        if each and each.getType() == "python":
+            values = getattr(each.getPythonContext(), "__dict__", {}).values()
+            found |= {value: None for value in values if isinstance(value, Callback)}
+    return list(found)
+
+
+def _destroy(PETSc: Any, made: list[Any]) -> None:
+    """Destroy objects; what PETSc has against it after an error does not hide that error."""
+    failing = sys.exception() is not None
+    for each in reversed(made):
+        try:
+            each.destroy()
+        except PETSc.Error:
+            if not failing:
+                raise
 
 
 def _name_of(reasons: Any, code: int) -> str:
@@ -618,17 +640,52 @@ def _check_start_kind(PETSc: Any, x0: Any, function: str) -> None:
         check_dtype(PETSc, as_array(x0, function, "x0"), function, "x0", copy="")
 
 
-def _check_sizes(PETSc: Any, operator: Any, b: Any, function: str) -> None:
+def _check_names(function: str, **names: Any) -> None:
+    for argument, value in names.items():
+        if value is not None and not isinstance(value, str):
+            raise ArgumentTypeError(
+                f"{function}: argument {argument!r} must be a text, as PETSc's options have it, got "
+                f"{_gate.given(value)}."
+            )
+
+
+def _check_tolerances(function: str, max_iterations: Any, **tolerances: Any) -> None:
+    """Refuse numbers that PETSc would take for others, as it takes -1 for its own default, or refuse by a number."""
+    for argument, value in tolerances.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise ArgumentTypeError(
+                f"{function}: argument {argument!r} must be a real number, got {_gate.given(value)}."
+            )
+        limit = 1.0 if argument == "rtol" else math.inf
+        if not 0 <= value < limit:
+            expected = "0 or positive and below 1" if argument == "rtol" else "0 or positive and finite"
+            raise ArgumentError(f"{function}: argument {argument!r} must be {expected}, got {_gate.given(value)}.")
+    if max_iterations is not None and (
+        isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)) or max_iterations < 0
+    ):
+        raise ArgumentError(
+            f"{function}: argument 'max_iterations' must be an integer of at least 0, got "
+            f"{_gate.given(max_iterations)}."
+        )
+
+
+def _check_sizes(matrix: Any, template: Any, PETSc: Any, function: str, argument: str) -> None:
+    (rows, _), (columns, _) = matrix.getSizes()
+    local = template.getLocalSize() if isinstance(template, PETSc.Vec) else template.size
+    if rows != columns or rows != local:
+        raise ArgumentError(
+            f"{function}: argument {argument!r} has {local} elements on this rank, and the matrix {rows} rows and "
+            f"{columns} columns there; all three have to be equal."
+        )
+
+
+def _matrix_of(PETSc: Any, operator: Any, function: str) -> Any:
     matrix = operator if isinstance(operator, PETSc.Mat) else operator.getOperators()[0]
     if not matrix or matrix.getType() is None:
         raise ArgumentError(f"{function}: argument 'operator' has no matrix; give the KSP one by setOperators(matrix).")
-    (rows, _), (columns, _) = matrix.getSizes()
-    local = b.getLocalSize() if isinstance(b, PETSc.Vec) else b.size
-    if rows != columns or rows != local:
-        raise ArgumentError(
-            f"{function}: argument 'b' has {local} elements on this rank, and the matrix {rows} rows and {columns} "
-            "columns there; all three have to be equal."
-        )
+    return matrix
 
 
 def _checked_start(PETSc: Any, x0: Any, b: Any, function: str) -> Any:
@@ -654,6 +711,7 @@ def _checked_jacobian(PETSc: Any, jacobian: Any, function: str) -> tuple[Any, An
     if jacobian is None or callable(jacobian):
         return None, None
     if isinstance(jacobian, tuple) and len(jacobian) == 2 and isinstance(jacobian[0], PETSc.Mat):
+        check_living(jacobian[0], function, "jacobian[0]")
         check_callable(jacobian[1], function, "jacobian[1]")
         return jacobian
     raise ArgumentTypeError(
@@ -672,6 +730,9 @@ def _check_preconditioner(PETSc: Any, preconditioner: Any, matrix: Any, operator
         raise ArgumentTypeError(
             f"{function}: argument 'preconditioner_matrix' must be a PETSc.Mat, got {_gate.given(matrix)}."
         )
+    for argument, value in (("preconditioner", preconditioner), ("preconditioner_matrix", matrix)):
+        if isinstance(value, (PETSc.PC, PETSc.Mat)):
+            check_living(value, function, argument)
     by_name = isinstance(preconditioner, str) and preconditioner not in ("none", "python", "shell")
     if by_name and matrix is None and callable(operator) and not isinstance(operator, (PETSc.Mat, PETSc.KSP)):
         raise ArgumentError(

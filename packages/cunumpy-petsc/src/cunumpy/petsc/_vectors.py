@@ -17,7 +17,7 @@ from cunumpy.errors import (
     MissingPackageError,
     MixedBackendError,
 )
-from cunumpy.petsc._library import Group, call_c, check_count, group, require_petsc, scalar_dtype
+from cunumpy.petsc._library import Group, call_c, check_count, check_living, group, require_petsc, scalar_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,10 +146,9 @@ def petsc_vec(
         wait_for_producer(array, stream, event, function)
         vec = _over_device_memory(PETSc, array, ranks, block_size)
     elif ghosts is None:
-        vec = PETSc.Vec().createWithArray(_flat(array), bsize=block_size, comm=ranks.comm)
+        vec = PETSc.Vec().createWithArray(_flat(array), comm=ranks.comm, **_blocks(block_size))
     else:
-        bsize = None if block_size == 1 else block_size
-        vec = PETSc.Vec().createGhostWithArray(ghosts, _flat(array), bsize=bsize, comm=ranks.comm)
+        vec = PETSc.Vec().createGhostWithArray(ghosts, _flat(array), comm=ranks.comm, **_blocks(block_size))
     vec.getDict()[_KEY] = memory
     vec.setAttr("cunumpy_array", given)
     if readonly:
@@ -194,7 +193,8 @@ def check_memory(
         raise ArgumentError(
             f"{function}: argument {argument!r} is read-only ({_gate.describe(array)}), and PETSc would write to it "
             f"all the same; pass a writable array, for instance {argument}.copy()"
-            + (", or readonly=True for a vector that PETSc does not write to." if copy else ".")
+            + (", or readonly=True for a vector that PETSc does not write to" if argument == "array" and copy else "")
+            + (f", or {copy}." if copy else ".")
         )
 
 
@@ -278,13 +278,18 @@ def _check_ghosts_elsewhere(ranks: Group, ghosts: np.ndarray, own: int) -> None:
 
 def _flat(array: Any) -> np.ndarray:
     """Give the elements in C order as a plain array; a view, since the array is C-contiguous."""
+    if type(array) is np.ndarray and array.ndim == 1:
+        return array
     return np.asarray(array).reshape(-1)
 
 
+def _blocks(block_size: int) -> dict[str, int]:
+    return {} if block_size == 1 else {"bsize": block_size}
+
+
 def _over_device_memory(PETSc: Any, array: Any, ranks: Group, block_size: int) -> Any:
-    blocks = {} if block_size == 1 else {"bsize": block_size}
     try:
-        vec = PETSc.Vec().createWithDLPack(array, comm=ranks.comm, **blocks)
+        vec = PETSc.Vec().createWithDLPack(array, comm=ranks.comm, **_blocks(block_size))
     except PETSc.Error as error:
         text = (str(error).splitlines() or ["no message"])[-1]
         raise BackendUnavailableError(
@@ -404,10 +409,7 @@ def check_vec(vec: Any, function: str, argument: str = "vec") -> Any:
             f"{function}: argument {argument!r} must be a PETSc.Vec, got {_gate.given(vec)}; make one by "
             "petsc_vec(array)."
         )
-    if not vec:
-        raise ArgumentError(
-            f"{function}: argument {argument!r} is a vector without content: created empty or destroyed."
-        )
+    check_living(vec, function, argument)
     return PETSc
 
 
@@ -430,7 +432,7 @@ def _view(PETSc: Any, vec: Any, write: bool, function: str) -> Any:
             pass
         if memory is None or not memory.ghosts:
             return array
-        padded = _flat(memory.array)
+        padded = np.asarray(memory.array).reshape(-1)  # an array object of its own, whose flag can be set
         padded.flags.writeable = write
         return padded
     except PETSc.Error as error:
@@ -531,7 +533,7 @@ def petsc_access(vec: Any, *, write: bool = True, stream: Any = None) -> Iterato
     finally:  # what was submitted goes on, whatever happened then
         if on_device:
             wait_for_producer(array, stream, None, "petsc_access")
-        if write:
+        if write and vec:  # which the block may have destroyed
             vec.stateIncrease()
 
 
@@ -564,6 +566,8 @@ def mark_modified(obj: Any) -> None:
     ...     assert vec.norm() == 6
     """
     PETSc = require_petsc("mark_modified")
+    if isinstance(obj, (PETSc.Vec, PETSc.Mat)):
+        check_living(obj, "mark_modified", "obj")
     if isinstance(obj, PETSc.Vec):
         kind = str(obj.getType())
         if is_device_type(kind) and "kokkos" not in kind:
@@ -654,13 +658,15 @@ def place_array(vec: Any, array: Any) -> Iterator[Any]:
     try:
         yield vec
     finally:
-        memory.placed = None
         if on_device:
             wait_for_petsc(PETSc, function)
-            call_c(PETSc, f"Vec{_device_name(kind)}ResetArray", vec.handle, function=function)
-        else:
-            vec.resetArray()
-        vec.stateIncrease()
+        if vec:  # which the block may have destroyed
+            if on_device:
+                call_c(PETSc, f"Vec{_device_name(kind)}ResetArray", vec.handle, function=function)
+            else:
+                vec.resetArray()
+            vec.stateIncrease()
+        memory.placed = None
 
 
 def _device_name(kind: str) -> str:
