@@ -119,6 +119,7 @@ PETSC_FROM_SOURCES = """
 wheels="${XDG_CACHE_HOME:-$HOME/.cache}/cunumpy/petsc-wheels"
 uv venv --quiet --no-project --clear --seed --python 3.11 "$SCRATCH/petsc"
 export VIRTUAL_ENV="$SCRATCH/petsc" PATH="$SCRATCH/petsc/bin:$PATH" MPICC=$(command -v mpicc) PIP_FIND_LINKS="$wheels"
+unset PETSC_DIR PETSC_ARCH  # with them petsc4py is built for that PETSc
 export PETSC_CONFIGURE_OPTIONS="--with-fc=0 --with-cxx=0 --with-x=0 --with-hwloc=0 --with-ssl=0 --with-make-np=2 \\
 --with-make-load=8 COPTFLAGS=-O0"
 for name in petsc petsc4py; do
@@ -127,6 +128,7 @@ done
 uv pip install --quiet --no-config --find-links "$wheels" petsc==3.26.1 petsc4py==3.26.1 pytest hypothesis scipy \\
     "numpy<2.5" matplotlib tqdm mpi4py==4.1.2 packages/cunumpy-core packages/cunumpy-mpi packages/cunumpy-petsc
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe  # the same for Open MPI 5
 """
 PETSC_TESTS = """
 tests="python -m pytest -p no:cacheprovider"

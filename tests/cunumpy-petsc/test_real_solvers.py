@@ -484,6 +484,7 @@ def test_a_program_ends_after_an_error_on_one_rank() -> None:
     assert mpiexec
     done = subprocess.run(
         [mpiexec, "-n", "2", sys.executable, "-c", FAILING_PROGRAM],
+        env=dict(os.environ),  # as this process was started, without what its own MPI has added
         capture_output=True,
         text=True,
         timeout=60,

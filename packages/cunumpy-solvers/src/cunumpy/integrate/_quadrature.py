@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy._call_sites import warn
-from cunumpy.errors import ConvergenceWarning
 from cunumpy.optimize._batched import (
     CONVERGED,
     ITERATION_LIMIT,
@@ -23,6 +21,7 @@ from cunumpy.optimize._batched import (
     common_shape,
     float_dtype,
     real_dtype,
+    warn_of_some,
 )
 from cunumpy.optimize._progress import Progress
 from cunumpy.optimize._results import Printed
@@ -253,8 +252,8 @@ def quad_batched(
             evaluated.reshape(problem.shape),
             rounds,
         )
-        if disp and n:
-            _warn(batch, result.success, function)
+        if disp:
+            warn_of_some(batch, result.success, "integrals did not reach their tolerance")
     return result
 
 
@@ -420,13 +419,3 @@ def _positions(batch: Batch, mask: Any) -> Any:
     if not batch.on_device:
         return np.flatnonzero(mask)
     return batch.waited(lambda: batch.xp.flatnonzero(mask), "subintervals to halve")
-
-
-def _warn(batch: Batch, success: Any, function: str) -> None:
-    failed = success.size - batch.read(batch.xp.count_nonzero(success), "number of failures")
-    if failed:
-        warn(
-            f"{function}: {failed} of {success.size} integrals did not reach their tolerance; the 'status' of the "
-            "result says why",
-            ConvergenceWarning,
-        )

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _gate
-from cunumpy._call_sites import warn
-from cunumpy.errors import ArgumentError, ArgumentTypeError, ConvergenceWarning
+from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.optimize._batched import (
     ACTIVE,
     CONVERGED,
@@ -26,6 +25,7 @@ from cunumpy.optimize._batched import (
     complex_dtype,
     finish,
     real_dtype,
+    warn_of_some,
 )
 from cunumpy.optimize._bracketing import Chandrupatla
 from cunumpy.optimize._progress import Progress
@@ -386,14 +386,8 @@ def solve_ivp_batched(
         if found:
             results = [event.result() for event in found]
             result.t_events, result.y_events = [t for t, _ in results], [y for _, y in results]
-        if disp and flags.check_every and failed.size:
-            number = batch.read(xp.count_nonzero(failed), "number of failures")
-            if number:
-                warn(
-                    f"{function}: {number} of {failed.size} systems did not reach the end; the 'status' of the result "
-                    "says why",
-                    ConvergenceWarning,
-                )
+        if disp and flags.check_every:
+            warn_of_some(batch, result.success, "systems did not reach the end")
     return result
 
 

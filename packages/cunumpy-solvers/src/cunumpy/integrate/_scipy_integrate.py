@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cunumpy.optimize._bridge import Bridge, backend_of, raised_by_scipy, scipy_module
+from cunumpy.optimize._bridge import Bridge, raised_by_scipy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,11 +59,9 @@ def odeint(
     array([[1.      ],
            [0.367879]])
     """
-    solver = scipy_module("integrate", "odeint").odeint
-    bridge = Bridge("odeint", backend_of("odeint", y0=y0), progress)
+    bridge = Bridge("integrate", "odeint", progress, y0=y0)
     position = (1,) if tfirst else (0,)
     return bridge.call(
-        solver,
         bridge.callback(func, "func", position, counted=True),
         bridge.start(y0, "y0"),
         bridge.start(t, "t", "biuf"),
@@ -132,8 +130,7 @@ def solve_ivp(
     >>> solution.success, float(solution.y[0, -1].round(4))
     (True, 0.3679)
     """
-    solver = scipy_module("integrate", "solve_ivp").solve_ivp
-    bridge = Bridge("solve_ivp", backend_of("solve_ivp", y0=y0), progress)
+    bridge = Bridge("integrate", "solve_ivp", progress, y0=y0)
     if callable(events):
         events = bridge.callback(events, "events", (1,), scalar=True)
     elif events is not None:
@@ -141,7 +138,6 @@ def solve_ivp(
     if jac is not None:
         options["jac"] = bridge.callback(jac, "jac", (1,)) if callable(jac) else bridge.host(jac)
     result = bridge.call(
-        solver,
         bridge.callback(fun, "fun", (1,), counted=True),
         bridge.pair(t_span, "t_span"),
         bridge.start(y0, "y0"),
@@ -216,14 +212,13 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
     >>> round(xp.integrate.quad(lambda x: xp.asarray(x * x), 0.0, 3.0)[0], 8)
     9.0
     """
-    solver = scipy_module("integrate", "quad").quad
-    bridge = Bridge("quad", backend_of("quad", a=a, b=b))
+    bridge = Bridge("integrate", "quad", a=a, b=b)
     limits = [bridge.number(end, name) for name, end in (("a", a), ("b", b))]
     kwargs = bridge.host(kwargs)
     if "cupy" not in sys.modules:
         try:
-            return bridge.call(solver, func, *limits, args, **kwargs)
+            return bridge.call(func, *limits, args, **kwargs)
         except (TypeError, DeprecationWarning) as error:  # an array in the place of a number?
             if not raised_by_scipy(error):
                 raise
-    return bridge.call(solver, bridge.callback(func, "func", (), scalar=True), *limits, args, **kwargs)
+    return bridge.call(bridge.callback(func, "func", (), scalar=True), *limits, args, **kwargs)

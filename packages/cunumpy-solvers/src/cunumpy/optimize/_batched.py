@@ -113,8 +113,8 @@ class Batch:
         return array.astype(float_dtype(array.dtype), order="C", copy=True)
 
 
-def batch_of(function: str, **arguments: Any) -> Batch:
-    """Return the batch that array arguments belong to; where there is none, that of the active backend.
+def backend_of(function: str, **arguments: Any) -> BackendType:
+    """Return the backend that array arguments belong to; where there is none, the active one.
 
     Lists and numbers are at home on both backends.
 
@@ -137,8 +137,13 @@ def batch_of(function: str, **arguments: Any) -> Batch:
             "xp.to_numpy(array)."
         )
     if device or host:
-        return Batch(function, "cupy" if device else "numpy")
-    return Batch(function, _backend.get_backend())
+        return "cupy" if device else "numpy"
+    return _backend.get_backend()
+
+
+def batch_of(function: str, **arguments: Any) -> Batch:
+    """Return the batch that array arguments belong to; see `backend_of`."""
+    return Batch(function, backend_of(function, **arguments))
 
 
 def common_shape(batch: Batch, arrays: dict[str, Any]) -> tuple[int, ...]:
@@ -391,3 +396,13 @@ def warn_of_failures(batch: Batch, state: Any, reasons: Sequence[int] = ()) -> N
         f"{batch.function}: {int(failed)} of {state.size} points did not converge" + (f" ({why})" if why else ""),
         ConvergenceWarning,
     )
+
+
+def warn_of_some(batch: Batch, success: Any, what: str) -> None:
+    """Warn at the user's line if some have failed, `what` says of what and at what; their result has a status."""
+    failed = success.size and success.size - batch.read(batch.xp.count_nonzero(success), "number of failures")
+    if failed:
+        _call_sites.warn(
+            f"{batch.function}: {failed} of {success.size} {what}; the 'status' of the result says why",
+            ConvergenceWarning,
+        )

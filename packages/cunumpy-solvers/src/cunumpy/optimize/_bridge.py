@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from importlib import import_module
 from time import perf_counter
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -16,42 +17,11 @@ import numpy as np
 
 from cunumpy import _arrays, _backend, _call_sites, _containers, _conversion, _gate, _transfers
 from cunumpy.errors import ArgumentTypeError, MissingPackageError, MixedBackendError
+from cunumpy.optimize._batched import backend_of
 from cunumpy.optimize._progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
-
-    from cunumpy._backend import BackendType
-
-
-def scipy_module(name: str, function: str) -> ModuleType:
-    """Import ``scipy.optimize`` or ``scipy.integrate``."""
-    import importlib
-
-    try:
-        return importlib.import_module(f"scipy.{name}")
-    except ImportError as error:
-        raise MissingPackageError(
-            f"cunumpy.{name}.{function} needs SciPy ({error}). Run: uv add scipy", name="scipy"
-        ) from error
-
-
-def backend_of(function: str, **arguments: Any) -> BackendType:
-    """Return the backend of start values: that of arrays among them, the active one for lists and numbers alone."""
-    found: dict[BackendType, str] = {}
-    for argument, value in arguments.items():
-        if _arrays.get_array_backend(value) == "cupy":
-            found.setdefault("cupy", argument)
-        elif isinstance(value, np.ndarray):
-            found.setdefault("numpy", argument)
-    if len(found) == 2:
-        raise MixedBackendError(
-            f"{function}: argument {found['cupy']!r} is in device memory and {found['numpy']!r} on the host; move one "
-            "side explicitly, with xp.to_cupy(array) or xp.to_numpy(array)."
-        )
-    return next(iter(found)) if found else _backend.get_backend()
-
 
 _MOST_PENDING = 8  # uploads that nothing has waited for
 
@@ -61,30 +31,43 @@ class Bridge:
 
     Parameters
     ----------
+    module : {"optimize", "integrate"}
+        Of SciPy, and of CuNumpy.
     function : str
-        Name of the public function, for messages and recorded copies.
-    backend : {"numpy", "cupy"}
-        Of the start value.
+        Name of the solver in both.
     progress : bool
         Show the number of evaluations.
+    **start : Any
+        The start values by name, which decide on the backend.
+
+    Raises
+    ------
+    MissingPackageError
+        SciPy is not installed.
     """
 
-    def __init__(self, function: str, backend: BackendType, progress: bool = False) -> None:
+    def __init__(self, module: str, function: str, progress: bool = False, **start: Any) -> None:
+        try:
+            self.solver = getattr(import_module(f"scipy.{module}"), function)
+        except ImportError as error:
+            raise MissingPackageError(
+                f"cunumpy.{module}.{function} needs SciPy ({error}). Run: uv add scipy", name="scipy"
+            ) from error
         self.function = function
-        self.backend = backend
-        self.on_device = backend == "cupy"
+        self.backend = backend_of(function, **start)
+        self.on_device = self.backend == "cupy"
         self.cupy: Any = _backend.require_cupy(function) if self.on_device else None
         self.progress = progress
         self.bar: Any = None
         self.buffers = threading.local()  # SciPy may call back from several threads
 
-    def call(self, solver: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: Any, **kwargs: Any) -> Any:
         """Call SciPy and convert the result; its warnings are attributed to the user's line."""
-        call = _as_of_the_user(solver.__name__)
+        call = _as_of_the_user(self.function)
         if not self.progress:
-            return self.result(call(solver, args, kwargs))
+            return self.result(call(self.solver, args, kwargs))
         with Progress(True, self.function, "evaluation") as self.bar:
-            return self.result(call(solver, args, kwargs))
+            return self.result(call(self.solver, args, kwargs))
 
     def start(self, value: Any, argument: str, kinds: str = "biufc") -> Any:
         """Return a start value for SciPy; refuse what it would read numbers from, as of text or below a mask."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _backend
-from cunumpy._call_sites import warn
-from cunumpy.errors import ArgumentError, ConvergenceWarning
+from cunumpy.errors import ArgumentError
 from cunumpy.optimize._batched import (
     ACTIVE,
     CONVERGED,
@@ -23,6 +22,7 @@ from cunumpy.optimize._batched import (
     as_tolerance,
     batch_of,
     finish,
+    warn_of_some,
 )
 from cunumpy.optimize._progress import Progress
 from cunumpy.optimize._results import Printed, printed
@@ -204,7 +204,6 @@ def least_squares_batched(
     """
     function = "least_squares_batched"
     batch = batch_of(function, x0=x0)
-    xp = batch.xp
     args = as_args(args, function)
     x = batch.floating(batch.array(x0, "x0", kinds="biuf"))
     if x.ndim < 1 or x.shape[0] == 0:
@@ -254,14 +253,8 @@ def least_squares_batched(
             residuals.calls,
             solver.differentiated,
         )
-        if disp and flags.check_every and status.size:
-            failed = batch.read(xp.count_nonzero(status), "number of failures")
-            if failed:
-                warn(
-                    f"{function}: {failed} of {status.size} problems did not converge; the 'status' of the result says "
-                    "why",
-                    ConvergenceWarning,
-                )
+        if disp and flags.check_every:
+            warn_of_some(batch, result.success, "problems did not converge")
     return result
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
-from cunumpy.optimize._bridge import Bridge, backend_of, scipy_module
+from cunumpy.optimize._bridge import Bridge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,10 +64,8 @@ def fsolve(
     >>> xp.optimize.fsolve(lambda x: x**2 - xp.asarray([1.0, 4.0]), xp.ones(2)).round(8)
     array([1., 2.])
     """
-    solver = scipy_module("optimize", "fsolve").fsolve
-    bridge = Bridge("fsolve", backend_of("fsolve", x0=x0), progress)
+    bridge = Bridge("optimize", "fsolve", progress, x0=x0)
     return bridge.call(
-        solver,
         bridge.callback(func, "func", counted=True),
         bridge.start(x0, "x0"),
         args,
@@ -118,10 +116,8 @@ def root(
     >>> solution.success, float(solution.x[0].round(8))
     (True, 2.0)
     """
-    solver = scipy_module("optimize", "root").root
-    bridge = Bridge("root", backend_of("root", x0=x0), progress)
+    bridge = Bridge("optimize", "root", progress, x0=x0)
     return bridge.call(
-        solver,
         bridge.callback(fun, "fun", counted=True),
         bridge.start(x0, "x0"),
         args,
@@ -185,10 +181,8 @@ def minimize(
     >>> solution.x.round(6)
     array([1., 1.])
     """
-    solver = scipy_module("optimize", "minimize").minimize
-    bridge = Bridge("minimize", backend_of("minimize", x0=x0), progress)
+    bridge = Bridge("optimize", "minimize", progress, x0=x0)
     return bridge.call(
-        solver,
         bridge.callback(fun, "fun", counted=True),
         bridge.start(x0, "x0"),
         args,
@@ -274,12 +268,10 @@ def least_squares(
     >>> xp.optimize.least_squares(lambda p: p[0] + p[1] * t - y, xp.zeros(2)).x.round(6)
     array([1., 2.])
     """
-    solver = scipy_module("optimize", "least_squares").least_squares
-    bridge = Bridge("least_squares", backend_of("least_squares", x0=x0), progress)
+    bridge = Bridge("optimize", "least_squares", progress, x0=x0)
     if callback is not None:
         options["callback"] = bridge.callback(callback, "callback", keywords=True)
     return bridge.call(
-        solver,
         bridge.callback(fun, "fun", counted=True),
         bridge.start(x0, "x0"),
         bridge.callback(jac, "jac"),
@@ -347,16 +339,14 @@ def curve_fit(
     >>> xp.optimize.curve_fit(lambda t, a, b: a + b * t, t, y)[0].round(6)
     array([1., 2.])
     """
-    solver = scipy_module("optimize", "curve_fit").curve_fit
     joined = xdata
     if isinstance(xdata, (tuple, list)) and any(map(_arrays.is_device_array, xdata)):
         joined = _conversion.to_cupy(list(xdata))
     _gate.refuse_masked(joined, function="curve_fit", argument="xdata")
-    bridge = Bridge("curve_fit", backend_of("curve_fit", xdata=joined, ydata=ydata), progress)
+    bridge = Bridge("optimize", "curve_fit", progress, xdata=joined, ydata=ydata)
     if bridge.on_device and _arrays.get_array_backend(joined) == "numpy" and isinstance(joined, (tuple, list)):
         joined = _conversion.to_cupy(joined)
     return bridge.call(
-        solver,
         bridge.callback(f, "f", (), counted=True),
         joined,
         bridge.start(ydata, "ydata"),
@@ -417,11 +407,9 @@ def root_scalar(
     >>> round(xp.optimize.root_scalar(lambda x: xp.asarray(x * x - 2.0), bracket=(1.0, 2.0)).root, 8)
     1.41421356
     """
-    solver = scipy_module("optimize", "root_scalar").root_scalar
     named = {f"bracket[{i}]": end for i, end in enumerate(bracket if np.iterable(bracket) else ())}
-    bridge = Bridge("root_scalar", backend_of("root_scalar", x0=x0, x1=x1, **named))
+    bridge = Bridge("optimize", "root_scalar", x0=x0, x1=x1, **named)
     return bridge.call(
-        solver,
         bridge.callback(f, "f", (), scalar=True),
         args,
         method,
