@@ -221,7 +221,8 @@ def ksp_solve(
     max_iterations : int, optional
         By default 10000.
     monitor : callable, optional
-        Called as ``monitor(iteration, residual_norm)`` on every rank.
+        Called as ``monitor(iteration, residual_norm)`` on every rank. An error of it is raised when the solve has
+        ended, which is soon where that calls functions of yours.
     progress : bool, default: False
         Show iterations and residual on rank 0: by ``tqdm`` where it is installed, else as lines.
     options_prefix : str, optional
@@ -375,7 +376,8 @@ def snes_solve(
     max_iterations : int, optional
         By default 50.
     monitor : callable, optional
-        Called as ``monitor(iteration, residual_norm)`` on every rank.
+        Called as ``monitor(iteration, residual_norm)`` on every rank. An error of it is raised when the solve has
+        ended, which is soon where that calls functions of yours.
     progress : bool, default: False
         Show steps and residual on rank 0: by ``tqdm`` where it is installed, else as lines.
     options_prefix : str, optional
