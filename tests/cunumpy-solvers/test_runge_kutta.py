@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -309,3 +312,15 @@ def test_looking_seldom_or_never():
 def test_wrong_arguments(options, error, text):
     with pytest.raises(error, match=text):
         solve_ivp_batched(**({"fun": lambda t, y: -y, "t_span": (0.0, 1.0), "y0": [[1.0, 2.0]]} | options))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda result: pickle.loads(pickle.dumps(result))])
+def test_results_can_be_copied_and_pickled(copied):
+    result = solve_ivp_batched(
+        van_der_pol, (0.0, 5.0), Y0, args=(MU,), events=crossing, dense_output=True, t_eval=[1.0, 2.0]
+    )
+    again = copied(result)
+    np.testing.assert_array_equal(again.y, result.y)
+    np.testing.assert_array_equal(again.t_events[0], result.t_events[0])
+    np.testing.assert_array_equal(again.sol([0.5, 4.0]), result.sol([0.5, 4.0]))
+    assert str(again) == str(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 
 import cupy
@@ -343,6 +344,8 @@ def test_differential_equations():
     assert isinstance(inside, cupy.ndarray)
     np.testing.assert_allclose(inside.get(), y0.get()[:, None] * np.exp([-0.1, -0.2]), rtol=1e-5)
     assert solution.sol.t_min == 0.0
+    again = copy.deepcopy(solution)
+    np.testing.assert_array_equal(again.sol(0.3).get(), solution.sol(0.3).get())
     first = integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], t_eval=t, events=[lambda t, y: y - 0.5])
     assert isinstance(first.y, cupy.ndarray)
     assert first.y.shape == (1, 4)
@@ -472,6 +475,7 @@ def test_systems_of_differential_equations():
         inside = found.sol(cupy.asarray([0.5, 1.0]))
     assert_same_result(found, expected, ["t", "y", "status", "steps", "nit", "t_events", "y_events"], rtol=1e-9)
     np.testing.assert_allclose(inside.get(), expected.sol([0.5, 1.0]), rtol=1e-11)
+    np.testing.assert_array_equal(copy.deepcopy(found).sol(0.5).get(), found.sol(0.5).get())
     assert integrate.solve_ivp_batched(oscillator, (0, 1), y0.astype("f4"), args=(d,)).y.dtype == np.float32
 
 

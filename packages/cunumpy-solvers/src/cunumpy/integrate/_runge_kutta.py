@@ -642,7 +642,7 @@ class BatchedDenseOutput:
     """
 
     def __init__(self, solver: Any, segments: Sequence[Any]) -> None:
-        xp = self._xp = solver.xp
+        xp = solver.xp
         self._batch = solver.batch
         self._shape = solver.y.shape
         n = self._shape[0]
@@ -681,7 +681,7 @@ class BatchedDenseOutput:
             )
         with np.errstate(all="ignore"):
             values = self._at(times.reshape(-1))
-        values = self._xp.moveaxis(values.reshape(times.size, *self._shape), 0, -1)
+        values = self._batch.xp.moveaxis(values.reshape(times.size, *self._shape), 0, -1)
         return values if times.ndim else values[..., 0]
 
     def __repr__(self) -> str:
@@ -689,14 +689,14 @@ class BatchedDenseOutput:
 
     def _at(self, times: Any) -> Any:
         """Return the solution at times, shape (times, n, systems)."""
-        xp = self._xp
+        xp = self._batch.xp
         n, flat = self._shape[0], self._direction.size
         pieces = max(1, _MOST_VALUES // max(1, 6 * n * flat))
         found = [self._piece(times[i : i + pieces]) for i in range(0, times.size, pieces)]
         return xp.concatenate(found) if found else xp.empty((0, n, flat), self._dtype)
 
     def _piece(self, times: Any) -> Any:
-        xp = self._xp
+        xp = self._batch.xp
         n, flat = self._shape[0], self._direction.size
         if not self._count:
             return xp.full((times.size, n, flat), self._dtype.type(np.nan))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cunumpy.optimize._bridge import Bridge, raised_by_scipy
+from cunumpy.optimize._bridge import Bridge, all_on_device, all_on_host, raised_by_scipy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,7 +150,7 @@ def solve_ivp(
         **bridge.host(options),
     )
     if bridge.on_device and result.sol is not None:
-        result.sol = DenseOutput(result.sol, bridge)
+        result.sol = DenseOutput(result.sol)
     return result
 
 
@@ -160,13 +160,12 @@ class DenseOutput:
     Its attributes are those of `scipy.integrate.OdeSolution`.
     """
 
-    def __init__(self, solution: Any, bridge: Bridge) -> None:
+    def __init__(self, solution: Any) -> None:
         self._solution = solution
-        self._bridge = bridge
 
     def __call__(self, t: Any) -> Any:
         """Return the solution at times, host or device, as a device array."""
-        return self._bridge.result(self._solution(self._bridge.host(t)))
+        return all_on_device(self._solution(all_on_host(t, "solve_ivp")), "solve_ivp")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

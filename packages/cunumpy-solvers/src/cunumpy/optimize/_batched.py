@@ -55,6 +55,9 @@ class Batch:
         self.on_device = backend == "cupy"
         self.xp: ModuleType = _backend.require_cupy(function) if self.on_device else np
 
+    def __reduce__(self) -> Any:
+        return Batch, (self.function, self.backend)  # modules can't be pickled
+
     def array(self, value: Any, argument: str, *, kinds: str = "biufc") -> Any:
         """Return an argument as an array of this batch: numbers and lists are converted, arrays have to be there."""
         if _arrays.is_foreign_device_array(value):

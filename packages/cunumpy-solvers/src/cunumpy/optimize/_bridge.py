@@ -99,7 +99,7 @@ class Bridge:
         """Return a setting with host arrays in the place of device arrays, in containers too."""
         if not self.on_device and "cupy" not in _modules():
             return value
-        return _containers.convert(value, _leaf_to_host, {}, self.function)
+        return all_on_host(value, self.function)
 
     def callback(
         self,
@@ -252,14 +252,7 @@ class Bridge:
 
     def result(self, value: Any) -> Any:
         """Return SciPy's result with arrays on the backend of the start value."""
-        if not self.on_device:
-            return value
-        return _containers.convert(value, self._result_leaf, {}, self.function)
-
-    def _result_leaf(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray) and _gate.fits_device(value.dtype) and not _gate.is_masked(value):
-            return _conversion.copy_to_device(np.ascontiguousarray(value) if value.ndim else value, self.function)
-        return value
+        return all_on_device(value, self.function) if self.on_device else value
 
 
 def _modules() -> dict[str, Any]:
@@ -268,10 +261,26 @@ def _modules() -> dict[str, Any]:
     return sys.modules
 
 
-def _leaf_to_host(value: Any) -> Any:
-    if _arrays.is_device_array(value) or _arrays.is_foreign_device_array(value):
-        return _conversion.to_numpy(value)
-    return value
+def all_on_host(value: Any, function: str) -> Any:
+    """Return a value with host arrays in the place of device arrays, in containers too."""
+
+    def leaf(value: Any) -> Any:
+        if _arrays.is_device_array(value) or _arrays.is_foreign_device_array(value):
+            return _conversion.to_numpy(value)
+        return value
+
+    return _containers.convert(value, leaf, {}, function)
+
+
+def all_on_device(value: Any, function: str) -> Any:
+    """Return a value with device arrays in the place of host arrays, in containers too."""
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and _gate.fits_device(value.dtype) and not _gate.is_masked(value):
+            return _conversion.copy_to_device(np.ascontiguousarray(value) if value.ndim else value, function)
+        return value
+
+    return _containers.convert(value, leaf, {}, function)
 
 
 def raised_by_scipy(error: BaseException) -> bool:
