@@ -116,6 +116,53 @@ def test_functions_may_return_integers(dtype):
     np.testing.assert_allclose(quad_batched(lambda x: (x < 0.25).astype(dtype), 0, 1).integral, 0.25, atol=1e-7)
 
 
+@pytest.mark.parametrize("options", [{}, {"bounds": (0.1, 9.0)}, {"damping": 0.9}, {"rtol": 1e-3}])
+@pytest.mark.parametrize("derivatives", [0, 1, 2])
+@pytest.mark.parametrize("start", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("given", ["f2", "f4", "f8", "g"])
+def test_newton_stays_in_the_dtype_of_its_start(given, start, derivatives, options):
+    """Whatever precision its functions have, in all its ways: the last point is NaN, and one slope is zero."""
+    if start[0] == "c" and "bounds" in options:
+        return
+    a = np.array([2.0, 3.0, 5.0, 1.0, np.nan])
+
+    def real(values):
+        return values.real.astype(given) if start[0] == "c" else values.astype(given)
+
+    x0 = np.array([1.5, 1.5, 2.0, 0.0, 1.0], start)
+    with np.errstate(all="ignore"):
+        result = newton(
+            lambda x: real(x * x - a),
+            x0,
+            (lambda x: real(2 * x)) if derivatives else None,
+            fprime2=(lambda x: real(2 + 0 * x)) if derivatives > 1 else None,
+            x1=None if derivatives else x0 + 0.25,
+            tol=1e-2,
+            maxiter=60,
+            full_output=True,
+            **options,
+        )
+    assert result.root.dtype == start
+    assert result.converged[:3].all()
+    np.testing.assert_allclose(result.root[:3], np.sqrt(a[:3]), rtol=2e-2)
+    assert result.status[4] == -3
+
+
+@pytest.mark.parametrize("given", ["f2", "f4", "f8", "g"])
+def test_the_others_stay_in_the_dtype_of_their_start_too(given):
+    a, ones = A.astype("f4"), np.ones(3, "f4")
+    root = find_root(lambda x: (x * x - a).astype(given), (0 * a, a), xrtol=1e-2)
+    assert root.x.dtype == root.f_x.dtype == np.float32
+    assert bracket_root(lambda x: (x - a).astype(given), ones).f_bracket[0].dtype == np.float32
+    assert quad_batched(lambda x: x.astype(given), 0 * a, a, disp=False).integral.dtype == np.float32
+    assert fixed_quad(lambda x: x.astype(given), 0 * a, a).dtype == np.float32
+    assert rk4(lambda t, y: (-y).astype(given), (0, 1), ones, 5).y.dtype == np.float32
+    solution = solve_ivp_batched(lambda t, y: (-y).astype(given), (0, 1), ones[None], dense_output=True, rtol=1e-2)
+    assert solution.y.dtype == solution.t.dtype == solution.sol(0.5).dtype == np.float32
+    fit = least_squares_batched(lambda p: (p * p - a).astype(given), ones[None], disp=False)
+    assert fit.x.dtype == fit.fun.dtype == fit.jac.dtype == np.float32
+
+
 @pytest.mark.parametrize("fprime", [None, lambda x: 2.0 * x])
 @pytest.mark.parametrize("late", [1, 2, 3, 4])
 def test_newton_goes_over_to_complex_numbers_whenever_they_come(late, fprime):

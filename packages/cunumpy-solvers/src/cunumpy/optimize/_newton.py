@@ -333,17 +333,15 @@ class _Newton:
         return xp.asarray(x if self.limits is None else xp.clip(x, *self.limits))
 
     def _values(self, function: Callback, *, kept: bool = False) -> Any:
-        """Evaluate; go over to complex iterates if the values are complex. Those that are kept are copied."""
+        """Evaluate, in the dtype of the iterates, which become complex if the values are. What is kept is copied."""
         values = function(self.x)
-        if values.dtype.kind in "biu":  # whose differences may wrap
-            return values.astype(self.x.dtype)
         if values.dtype.kind == "c" and self.x.dtype.kind != "c":
             if self.limits is not None:
                 raise ArgumentError(
                     f"newton: argument 'bounds' is for real values, and {function.name!r} gave complex ones."
                 )
             self.x = self.x.astype(complex_dtype(self.x.dtype))
-        return values.copy() if kept else values
+        return values.astype(self.x.dtype, copy=kept)
 
     def _with_derivatives(self, f: Any) -> list[Any]:
         """Return the values of the function and of its derivatives."""
