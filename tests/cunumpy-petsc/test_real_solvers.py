@@ -378,6 +378,19 @@ def test_a_preconditioner_object() -> None:
     np.testing.assert_allclose(result.x, exact(), rtol=1e-9)
 
 
+def test_what_is_no_preconditioner_is_refused() -> None:
+    for arguments, options, text in (
+        ((3,), {}, "shell_preconditioner: argument 'apply' must be a function"),
+        ((halve,), {"shape": 2.5}, "shell_preconditioner: argument 'shape' must be an integer"),
+        ((halve,), {"shape": (2, -1)}, "shell_preconditioner: argument 'shape' must be at least 0, got -1"),
+    ):
+        with pytest.raises(CuNumpyError, match=text):
+            shell_preconditioner(*arguments, **options)
+    misfit = shell_preconditioner(halve, shape=(5, 5))
+    with pytest.raises(ValueError, match="reshape"):
+        ksp_solve(second_difference, np.ones(N), preconditioner=misfit)
+
+
 def test_what_does_not_converge_says_so() -> None:
     result = ksp_solve(second_difference, np.ones(N), method="cg", max_iterations=2, rtol=1e-12)
     assert not result.converged

@@ -469,8 +469,8 @@ def shell_matrix(
         check_callable(apply, function, "apply")
         if transpose is not None:
             check_callable(transpose, function, "transpose")
-        inner = _as_shape(shape, function, "shape")
-        outer = inner if output_shape is None else _as_shape(output_shape, function, "output_shape")
+        inner = as_shape(shape, function, "shape")
+        outer = inner if output_shape is None else as_shape(output_shape, function, "output_shape")
         diagonal = _checked_diagonal(diagonal, outer)
         symmetric = _gate.as_truth(symmetric, function=function, argument="symmetric")
         if backend is None:
@@ -536,7 +536,7 @@ def check_callable(value: Any, function: str, argument: str) -> None:
         )
 
 
-def _as_shape(shape: Any, function: str, argument: str) -> tuple[int, ...]:
+def as_shape(shape: Any, function: str, argument: str) -> tuple[int, ...]:
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
     return tuple(_checked_count(size, function, argument) for size in sizes)
 

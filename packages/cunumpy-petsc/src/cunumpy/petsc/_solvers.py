@@ -12,7 +12,7 @@ import numpy as np
 from cunumpy import _arrays, _backend, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
 from cunumpy.petsc._library import Group, check_living, group, require_petsc
-from cunumpy.petsc._matrices import Callback, check_callable, make_shell
+from cunumpy.petsc._matrices import Callback, as_shape, check_callable, make_shell
 from cunumpy.petsc._progress import Progress
 from cunumpy.petsc._vectors import (
     as_array,
@@ -132,7 +132,9 @@ def shell_preconditioner(
     Raises
     ------
     ArgumentTypeError
-        What is not callable.
+        What is not callable, sizes that are no integers.
+    ArgumentError
+        Negative sizes.
 
     Examples
     --------
@@ -150,7 +152,7 @@ def shell_preconditioner(
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
         check_callable(apply, function, "apply")
-        sizes = None if shape is None else tuple(np.atleast_1d(np.asarray(shape)).tolist())
+        sizes = None if shape is None else as_shape(shape, function, "shape")
     pc = PETSc.PC().create(comm=ranks.comm)
     set_preconditioner(pc, Callback(apply, function, [sizes, sizes]))
     return pc
