@@ -173,7 +173,7 @@ class DenseOutput:
         return getattr(self._solution, name)
 
 
-def quad(func: Any, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
+def quad(func: Any, a: Any, b: Any, args: Any = (), *, progress: bool = False, **kwargs: Any) -> Any:
     """Integrate a function of one variable with `scipy.integrate.quad`; `func` may return device arrays.
 
     For many integrals at once see `quad_batched`.
@@ -186,6 +186,8 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
         The limits; numbers, infinities, or 0-d arrays.
     args : tuple
         Further arguments of `func`, passed as they are.
+    progress : bool
+        Show the number of evaluations.
     **kwargs : Any
         Further arguments of SciPy's function, such as ``limit=100``.
 
@@ -211,13 +213,13 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
     >>> round(xp.integrate.quad(lambda x: xp.asarray(x * x), 0.0, 3.0)[0], 8)
     9.0
     """
-    bridge = Bridge("integrate", "quad", a=a, b=b)
+    bridge = Bridge("integrate", "quad", progress, a=a, b=b)
     limits = [bridge.number(end, name) for name, end in (("a", a), ("b", b))]
     kwargs = bridge.host(kwargs)
-    if "cupy" not in sys.modules:
+    if "cupy" not in sys.modules and not progress:
         try:
             return bridge.call(func, *limits, args, **kwargs)
         except (TypeError, DeprecationWarning) as error:  # an array in the place of a number?
             if not raised_by_scipy(error):
                 raise
-    return bridge.call(bridge.callback(func, "func", (), scalar=True), *limits, args, **kwargs)
+    return bridge.call(bridge.callback(func, "func", (), counted=True, scalar=True), *limits, args, **kwargs)

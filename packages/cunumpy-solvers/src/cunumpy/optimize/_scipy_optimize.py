@@ -368,6 +368,8 @@ def root_scalar(
     fprime2: Any = None,
     x0: Any = None,
     x1: Any = None,
+    *,
+    progress: bool = False,
     **kwargs: Any,
 ) -> Any:
     """Find a root of one scalar function with `scipy.optimize.root_scalar`; callbacks may return device arrays.
@@ -388,6 +390,8 @@ def root_scalar(
         First and second derivative.
     x0, x1 : float, optional
         Start values; numbers or 0-d arrays.
+    progress : bool
+        Show the number of evaluations.
     **kwargs : Any
         Further arguments of SciPy's function.
 
@@ -408,9 +412,9 @@ def root_scalar(
     1.41421356
     """
     named = {f"bracket[{i}]": end for i, end in enumerate(bracket if np.iterable(bracket) else ())}
-    bridge = Bridge("optimize", "root_scalar", x0=x0, x1=x1, **named)
+    bridge = Bridge("optimize", "root_scalar", progress, x0=x0, x1=x1, **named)
     return bridge.call(
-        bridge.callback(f, "f", (), scalar=True),
+        bridge.callback(f, "f", (), counted=True, scalar=True),
         args,
         method,
         None if bracket is None else bridge.pair(bracket, "bracket"),
