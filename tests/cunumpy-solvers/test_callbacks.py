@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -215,3 +216,21 @@ def test_results_that_change_their_shape_are_refused(name):
 
     with pytest.raises(ArgumentError, match=r"callback .* returned shape \(.*2,?\), expected"):
         SOLVES[name](shrinking)
+
+
+@pytest.mark.parametrize("name", SOLVES)
+def test_floating_point_errors_of_functions_are_treated_as_the_user_has_them(name):
+    """And those of the solvers are nobody's business."""
+    silent = SOLVES[name](fresh)
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_array_equal(SOLVES[name](fresh), silent)
+
+    def dividing(values):
+        return values + 0.0 / np.zeros(1)[0]
+
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        SOLVES[name](dividing)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SOLVES[name](dividing)
+    assert any("invalid value" in str(warning.message) for warning in caught)

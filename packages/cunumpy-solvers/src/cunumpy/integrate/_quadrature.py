@@ -298,7 +298,6 @@ class _Problem:
     """The integrals of a batch, mapped to finite intervals, and their integrands."""
 
     def __init__(self, function: str, f: Any, a: Any, b: Any, args: Any, *, finite_only: bool = False) -> None:
-        self.errors = np.geterr()
         args = as_args(args, function)
         given = {"a": a, "b": b, **{f"args[{i}]": value for i, value in enumerate(args)}}
         self.batch = batch = batch_of(function, **given)
@@ -354,10 +353,7 @@ class _Problem:
             weight = xp.where(one, 1 / (positive * positive), dtype.type(1))
             weight = xp.where(both, (1 + t * t) / (inner * inner), weight)
         parameters = [array[which] if array.ndim else array for array in self.parameters]
-        self.callback.calls += 1
-        with np.errstate(**self.errors):  # the user's own settings, for the user's function
-            values = self.callback.function(x, *parameters)
-        values = self.callback.checked(values, x.shape)
+        values = self.callback.checked(self.callback.run(x, *parameters), x.shape)
         wanted = np.result_type(dtype, np.complex64) if values.dtype.kind == "c" else dtype
         values = values.astype(wanted, copy=False)
         return (values if weight is None else values * weight), half, columns

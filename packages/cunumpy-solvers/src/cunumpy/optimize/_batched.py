@@ -54,6 +54,7 @@ class Batch:
         self.backend = backend
         self.on_device = backend == "cupy"
         self.xp: ModuleType = _backend.require_cupy(function) if self.on_device else np
+        self.errors = np.geterr()  # the user's own settings, for the user's functions
 
     def __reduce__(self) -> Any:
         return Batch, (self.function, self.backend)  # modules can't be pickled
@@ -217,9 +218,13 @@ class Callback:
         self.calls = 0
 
     def __call__(self, *arguments: Any) -> Any:
+        return self.checked(self.run(*arguments), self.shape)
+
+    def run(self, *arguments: Any) -> Any:
+        """Call the function; NumPy treats its floating-point errors as it did where the user called the solver."""
         self.calls += 1
-        value = self.function(*arguments, *self.args)
-        return self.checked(value, self.shape)
+        with np.errstate(**self.batch.errors):
+            return self.function(*arguments, *self.args)
 
     def kept(self, dtype: np.dtype[Any], *arguments: Any) -> Any:
         """Call and return a copy in a dtype, to be used after further calls: those may write to the same array."""

@@ -267,8 +267,7 @@ class _Residuals(Callback):
 
     def __call__(self, x: Any) -> Any:
         if self.shape == ():
-            self.calls += 1
-            value = self.function(x, *self.args)
+            value = self.run(x)
             shape = np.shape(value) if not _arrays.is_device_array(value) else value.shape
             if len(shape) != 1 + len(self.problems) or shape[1:] != self.problems:
                 raise ArgumentError(
