@@ -527,6 +527,31 @@ def test_a_matrix_works_again_after_an_error() -> None:
     assert ksp_solve(matrix, np.ones(N), method="cg", preconditioner="none").converged
 
 
+def test_a_solve_may_be_within_another_with_the_same_matrix() -> None:
+    applied, limit = [], {"calls": -1}
+
+    def operator(x, out):
+        applied.append(1)
+        if len(applied) == limit["calls"] and RANK == SIZE - 1:
+            raise Mine
+        second_difference(x, out)
+
+    matrix = shell_matrix(operator, N, symmetric=True)
+
+    def inner(r, out):
+        out[...] = ksp_solve(matrix, r.copy(), method="cg", preconditioner="none", max_iterations=2).x
+
+    b = np.ones(N)
+    result = ksp_solve(matrix, b, method="fgmres", preconditioner=inner, rtol=1e-12)
+    np.testing.assert_allclose(result.x, exact(), rtol=1e-9)
+    for limit["calls"] in range(1, len(applied) + 1):  # in the inner solve and in the outer one
+        applied.clear()
+        with pytest.raises(Mine if RANK == SIZE - 1 else KernelError):
+            ksp_solve(matrix, b, method="fgmres", preconditioner=inner, rtol=1e-12)
+    limit["calls"] = -1
+    assert ksp_solve(matrix, b, method="fgmres", preconditioner=inner, rtol=1e-12).converged
+
+
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_the_end_of_a_program_ends_a_solve(kind) -> None:
     """What is no `Exception` comes out as it is, too: on its own rank, while the others are told."""

@@ -557,6 +557,7 @@ class _Monitor:
 
 def _run(PETSc: Any, ranks: Group, callbacks: list[Any], solve: Callable[[], Any], function: str) -> None:
     """Solve; raise what functions of the user raised on any rank, on all."""
+    deferred = [getattr(callback, "deferred", False) for callback in callbacks]  # one solve may be within another
     for callback in callbacks:
         callback.error, callback.deferred = None, True
     failure: Any = None
@@ -566,8 +567,8 @@ def _run(PETSc: Any, ranks: Group, callbacks: list[Any], solve: Callable[[], Any
         failure = raised
     finally:
         error = next((callback.error for callback in callbacks if callback.error is not None), None)
-        for callback in callbacks:  # which others may call, too
-            callback.error, callback.deferred = None, False
+        for callback, before in zip(callbacks, deferred, strict=True):  # which others may call, too
+            callback.error, callback.deferred = None, before
     if error is not None:
         _release_callers(error)
     try:
