@@ -287,9 +287,6 @@ class Callback:
 
     def __call__(self, inputs: list[Any], output: Any) -> None:
         """Call the function with the arrays of vectors, the last of which it writes to."""
-        if self.error is not None:
-            self._spoil(output)
-            return
         try:
             with ArraysOf(inputs, output, self.name) as arrays:
                 for position, shape in enumerate(self.shapes):
@@ -304,8 +301,10 @@ class Callback:
         except BaseException as error:
             if not self.deferred:
                 raise
-            # Without this frame, whose vectors would live as long as the error, on this rank alone.
-            self.error = error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
+            if self.error is None:
+                # Without this frame, whose vectors would live as long as the error, on this rank alone.
+                self.error = error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
+        if self.error is not None:  # also one of before: the function was called since others may exchange data in it
             self._spoil(output)
 
     def _spoil(self, output: Any) -> None:
