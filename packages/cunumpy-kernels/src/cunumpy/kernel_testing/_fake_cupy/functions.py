@@ -7,6 +7,7 @@ written out at the end of this module, under CuPy's names.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,11 +16,13 @@ from typing import Any
 import array_api_compat.numpy as standard  # what NumPy has since 2.1
 import numpy as np
 
+from . import asynchrony
 from .devices import current_device
 from .fusion import fuse, is_proxy
 from .ndarray import (
     announced_copy,
     announced_read,
+    changed,
     check_dtype,
     from_host,
     is_host_array,
@@ -207,6 +210,7 @@ def serve(name: str, compute: Callable[..., Any], defaults: dict[str, Any], valu
     values : dict
         The call's values by CuPy's parameter names, in order; ``*name`` and ``**name`` for the variadic ones.
     """
+    asynchrony.begin_operation()
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     out = values.get("out")
@@ -234,15 +238,16 @@ def serve(name: str, compute: Callable[..., Any], defaults: dict[str, Any], valu
                 converted = option_argument(name, parameter, value)
             else:
                 converted = data_argument(name, parameter, value, first=first)
-                if first and name in IN_PLACE and isinstance(value, ndarray):
-                    converted = target(value)
                 first = False
             if default is _Left:
                 positional.append(converted)
             else:
                 keywords[parameter] = converted
     # CuPy neither checks for floating-point errors nor warns of empty slices.
-    with np.errstate(all="ignore"):
+    changes: Any = changed(next(iter(values.values()))) if name in IN_PLACE else contextlib.nullcontext()
+    with np.errstate(all="ignore"), changes as buffer:
+        if buffer is not None:
+            positional[0] = buffer
         if name.startswith(("nan", "mean", "var", "std", "median")):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
@@ -253,7 +258,11 @@ def serve(name: str, compute: Callable[..., Any], defaults: dict[str, Any], valu
         return out
     if name in HOST_RESULTS:
         return result
-    return wrapped(result, _device_arrays(list(values.values())))
+    device_arrays = _device_arrays(list(values.values()))
+    found = wrapped(result, device_arrays)
+    if name.startswith("empty") and asynchrony.is_on():
+        asynchrony.begins(found)
+    return found
 
 
 def with_signature(name: str, parameters: str, implementation: Callable[..., Any], module: str) -> Callable[..., Any]:
@@ -303,6 +312,7 @@ def build(parameters: dict[str, str], numpy_module: Any, module: str, special: d
 
 def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(values: dict[str, Any]) -> Any:
+        asynchrony.begin_operation()
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
         for parameter, value in values.items():
@@ -540,7 +550,12 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
         raise ValueError("non-scalar numpy.ndarray cannot be used for copyto")
     source = src.reshape(()) if isinstance(src, np.ndarray) else src
     mask: Any = True if where is None else operand(where)
-    np.copyto(target(dst), operand(source), casting, where=mask)  # type: ignore[arg-type]
+    value = operand(source)
+    if where is None:
+        np.copyto(target(dst), value, casting)  # type: ignore[arg-type]
+    else:
+        with changed(dst) as buffer:
+            np.copyto(buffer, value, casting, where=mask)  # type: ignore[arg-type]
 
 
 def shape(a: Any) -> tuple[int, ...]:

@@ -12,10 +12,10 @@ from cunumpy.kernels import jit
 from cunumpy.kernels._rawkernel.function_source import TranslationError
 from cunumpy.kernels._rawkernel.python_kernel import PythonKernel
 
+from . import asynchrony
 from .cuda import CUDADriverError
 from .devices import CUDARuntimeError
-from .kernels import launched
-from .ndarray import unsupported
+from .ndarray import ndarray, unsupported
 
 
 class _JitRawKernel(PythonKernel):
@@ -33,12 +33,14 @@ class _JitRawKernel(PythonKernel):
         for value in args:
             if isinstance(value, np.ndarray):
                 raise unsupported(value)
-        buffers = tuple(launched(value) for value in args)
+        arrays = [value for value in args if isinstance(value, ndarray)]
+        buffers = tuple(value._buffer if isinstance(value, ndarray) else value for value in args)
         sizes = [tuple(one) if isinstance(one, (tuple, list)) else (one,) for one in (grid, block)]
         if any(size < 1 for one in sizes for size in one):
             raise CUDADriverError(1, f"CUDA_ERROR_INVALID_VALUE: invalid argument (grid {grid}, block {block})")
         try:
-            super().__call__(sizes[0], sizes[1], buffers, shared_mem)
+            with asynchrony.launching(arrays, stream):
+                super().__call__(sizes[0], sizes[1], buffers, shared_mem)
         except TranslationError as error:
             raise error.kind(str(error)) from error
         except ArgumentTypeError as error:

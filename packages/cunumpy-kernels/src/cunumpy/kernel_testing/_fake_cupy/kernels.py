@@ -16,19 +16,11 @@ def _buffers(args: tuple[Any, ...]) -> list[Any]:
     for value in args:
         if isinstance(value, np.ndarray):
             raise TypeError(f"Unsupported type {type(value)}")
-    return [launched(value) for value in args]
+    return [value._buffer if isinstance(value, ndarray) else value for value in args]
 
 
-def launched(value: Any) -> Any:
-    """Return what a kernel works with for an argument, which it may read and write."""
-    if not isinstance(value, ndarray):
-        return value
-    if not asynchrony.is_on():
-        return value._buffer
-    buffer = asynchrony.seen(value)
-    if buffer is value._buffer:
-        asynchrony.writing(value)
-    return buffer
+def _launching(args: tuple[Any, ...], stream: Any) -> Any:
+    return asynchrony.launching([value for value in args if isinstance(value, ndarray)], stream)
 
 
 def _results(found: Any, args: tuple[Any, ...]) -> Any:
@@ -44,7 +36,9 @@ class ElementwiseKernel(kernels.ElementwiseKernel):
 
     def __call__(self, *args: Any, size: int | None = None, stream: Any = None, block_size: int = 128) -> Any:
         """Run it, and wait."""
-        found = super().__call__(*_buffers(args), size=size, stream=stream, block_size=block_size)
+        buffers = _buffers(args)
+        with _launching(args, stream):
+            found = super().__call__(*buffers, size=size, stream=stream, block_size=block_size)
         return _results(found, args[self.nin :])
 
 
@@ -61,8 +55,9 @@ class ReductionKernel(kernels.ReductionKernel):
     ) -> Any:
         """Run it, and wait."""
         given = (*args, out) if out is not None else args
-        buffer = _buffers((out,))[0]
-        found = super().__call__(*_buffers(args), out=buffer, axis=axis, keepdims=keepdims, stream=stream)
+        *buffers, buffer = _buffers((*args, out))
+        with _launching((*args, out), stream):
+            found = super().__call__(*buffers, out=buffer, axis=axis, keepdims=keepdims, stream=stream)
         return _results(found, given[self.nin :])
 
 

@@ -15,6 +15,7 @@ import gc
 import itertools
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,7 +72,12 @@ class BaseMemory:
     ptr: int = 0
     size: int = 0
     device_id: int = 0
-    _write: Any = None  # the last one, in the asynchronous mode
+    _area: Any = None  # what has been done with it, in the asynchronous mode
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        memory = super().__new__(cls)
+        _live.add(memory)
+        return memory
 
     @property
     def device(self) -> Device:
@@ -89,6 +95,18 @@ class BaseMemory:
     def _there(self) -> int:
         """Return how many bytes there really are."""
         return self.size
+
+    def _extent(self) -> tuple[int, int]:
+        """Return the first address and the number of bytes that arrays in it may use."""
+        return self.ptr, self._there()
+
+
+_live: weakref.WeakSet[BaseMemory] = weakref.WeakSet()
+
+
+def live_memory() -> list[BaseMemory]:
+    """Return all device memory that there is."""
+    return list(_live)
 
 
 class Memory(BaseMemory):
@@ -375,6 +393,12 @@ class PooledMemory(BaseMemory):
 
     def _there(self) -> int:
         return self.size if self._array is None else self._array.nbytes
+
+    def _extent(self) -> tuple[int, int]:
+        if self._array is None:
+            return self.ptr, self.size
+        low, high = np.lib.array_utils.byte_bounds(self._array)
+        return low, high - low
 
     def _bytes(self) -> np.ndarray[Any, Any]:
         if self._array is not None:

@@ -110,12 +110,16 @@ def wrap(buffer: Any, *sources: ndarray) -> ndarray:
     buffer = np.asarray(buffer)
     check_dtype(buffer.dtype)
     array = ndarray.__new__(ndarray)
+    if asynchrony.is_on() and buffer.base is not None:
+        behind = asynchrony.behind(buffer)
+        if behind is not None:
+            buffer, sources = behind[0], (behind[1],)
     if buffer.base is not None or sources:
         owner = _owner(buffer)
         for source in sources:
             if source._buffer is buffer:
                 return source
-            if owner is _owner(source._buffer):
+            if owner is _owner(source._buffer) or (asynchrony.is_on() and _shares_memory(buffer, source)):
                 array._buffer, array._memory = buffer, source._memory
                 array._base = source if source._base is None else source._base
                 return array
@@ -126,14 +130,26 @@ def wrap(buffer: Any, *sources: ndarray) -> ndarray:
     return array
 
 
-def used(array: ndarray) -> np.ndarray[Any, Any]:
-    """Return the buffer of an array that the current device works with; raise if it is another device's."""
+def _shares_memory(buffer: np.ndarray[Any, Any], source: ndarray) -> bool:
+    """Whether a buffer, perhaps one by addresses alone, is in the memory of an array."""
+    low, size = source._memory._extent()
+    address: int = buffer.__array_interface__["data"][0]
+    return low <= address < low + size
+
+
+def check_device(array: ndarray) -> None:
+    """Raise if an array is on another device than the current one."""
     device = array._memory.device_id
     if device != current_device():
         raise ValueError(
             f"The device where the array resides ({device}) is different from the current device "
             f"({current_device()}). Peer access is unavailable between these devices."
         )
+
+
+def used(array: ndarray) -> np.ndarray[Any, Any]:
+    """Return the buffer of an array that the current device works with; raise if it is another device's."""
+    check_device(array)
     return _seen(array)
 
 
@@ -142,13 +158,24 @@ def _seen(array: ndarray) -> np.ndarray[Any, Any]:
     return asynchrony.seen(array) if asynchrony.is_on() else array._buffer
 
 
-def target(array: Any, reads: bool = False) -> np.ndarray[Any, Any]:
-    """Return the buffer of a device array for writing, and perhaps reading; TypeError for anything else."""
-    buffer = unwrap(array)
+def target(array: Any) -> np.ndarray[Any, Any]:
+    """Return the buffer of a device array that is overwritten as a whole; TypeError for anything else."""
+    if not isinstance(array, ndarray):
+        raise TypeError(f"expected a cupy.ndarray, got {type(array)}")
+    check_device(array)
     if asynchrony.is_on():
         asynchrony.writing(array)
-        return array._buffer  # type: ignore[no-any-return]
-    return buffer
+    return array._buffer
+
+
+@contextlib.contextmanager
+def changed(array: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """Give the buffer of a device array, some elements of which are changed; TypeError for anything else."""
+    if not isinstance(array, ndarray):
+        raise TypeError(f"expected a cupy.ndarray, got {type(array)}")
+    check_device(array)
+    with asynchrony.launching([array]):
+        yield array._buffer
 
 
 def unwrap(array: Any) -> np.ndarray[Any, Any]:
@@ -196,7 +223,8 @@ def from_host(value: Any, dtype: Any = None, order: str | None = "K", ndmin: int
     check_dtype(host.dtype)
     if host.base is not None or not host.flags.owndata or not (host.flags.c_contiguous or host.flags.f_contiguous):
         host = host.copy()
-    return wrap(np.array(host, order=order))  # type: ignore[call-overload]
+    with asynchrony.aside():
+        return wrap(np.array(host, order=order))  # type: ignore[call-overload]
 
 
 def _without_device_arrays(value: Any) -> Any:
@@ -585,8 +613,9 @@ class ndarray:
             return out
         with contextlib.nullcontext() if stream is None else stream:
             # Later work of the stream may change the array; the copy comes before it.
+            asynchrony.begin_operation()
             copied = _seen(self).copy()
-            asynchrony.later(lambda: np.copyto(out, copied))
+            asynchrony.later(lambda: np.copyto(out, copied), result=copied.reshape(-1).view(np.uint8))
             if blocking:
                 _waited(self)
         return out
@@ -603,6 +632,7 @@ class ndarray:
             raise RuntimeError("Cannot set to non-contiguous array")
         if asynchrony.is_on():
             buffer = self._buffer
+            asynchrony.begin_operation()
             asynchrony.writing(self, None if stream is None else lambda: np.copyto(buffer, arr), stream)
             if stream is not None:
                 return
@@ -685,6 +715,7 @@ class ndarray:
 
     def copy(self, order: str = "C") -> ndarray:
         """Return a copy."""
+        asynchrony.begin_operation()
         return wrap(_seen(self).copy(order))  # type: ignore[arg-type]
 
     def astype(
@@ -696,6 +727,7 @@ class ndarray:
         if subok is not None:
             raise TypeError("subok is not supported yet")
         dtype = check_dtype(dtype)
+        asynchrony.begin_operation()
         with np.errstate(all="ignore"):
             return wrap(_seen(self).astype(dtype, order=order or "K", copy=copy), self)  # type: ignore[call-overload]
 
@@ -709,7 +741,7 @@ class ndarray:
         """Return the array with another shape."""
         if len(shape) == 1 and not isinstance(shape[0], int):
             (shape,) = shape
-        return wrap(reshaped(self._buffer, shape, order, copy), self)
+        return self._view_or_copy(lambda buffer: reshaped(buffer, shape, order, copy))
 
     def transpose(self, *axes: Any) -> ndarray:
         """Return a view with the axes permuted."""
@@ -717,10 +749,18 @@ class ndarray:
 
     def ravel(self, order: str = "C") -> ndarray:
         """Return the array in one dimension, without a copy if possible."""
-        return wrap(self._buffer.ravel(order), self)  # type: ignore[arg-type]
+        return self._view_or_copy(lambda buffer: buffer.ravel(order))  # type: ignore[arg-type]
+
+    def _view_or_copy(self, compute: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> ndarray:
+        found = compute(self._buffer)
+        if asynchrony.is_on() and not np.may_share_memory(found, self._buffer):
+            asynchrony.begin_operation()
+            found = compute(_seen(self))
+        return wrap(found, self)
 
     def flatten(self, order: str = "C") -> ndarray:
         """Return a copy in one dimension."""
+        asynchrony.begin_operation()
         return wrap(_seen(self).flatten(order))  # type: ignore[arg-type]
 
     def reduced_view(self, dtype: Any = None) -> ndarray:
@@ -731,11 +771,19 @@ class ndarray:
 
     def byteswap(self, inplace: bool = False) -> ndarray:
         """Return the array with the bytes of every element reversed."""
-        return wrap(self._buffer.byteswap(inplace), *((self,) if inplace else ()))
+        asynchrony.begin_operation()
+        if not inplace:
+            return wrap(_seen(self).byteswap())
+        with changed(self) as buffer:
+            buffer.byteswap(True)
+        return self
 
     def conj(self) -> ndarray:
         """Return the complex conjugate; a real array is returned itself."""
-        return wrap(self._buffer.conj()) if self.dtype.kind == "c" else self
+        if self.dtype.kind != "c":
+            return self
+        asynchrony.begin_operation()
+        return wrap(_seen(self).conj())
 
     def conjugate(self) -> ndarray:
         """Return the complex conjugate; a real array is returned itself."""
@@ -761,7 +809,12 @@ class ndarray:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> ndarray:
-        selection = (self._buffer if _is_basic(key) else _seen(self))[_index(key)]
+        if _is_basic(key):
+            selection = self._buffer[key]
+        else:
+            index = _index(key)
+            asynchrony.begin_operation()
+            selection = _seen(self)[index]
         if not isinstance(selection, np.ndarray):
             # NumPy gives a scalar; the element stays on the device, and stays a view if it was one.
             if _is_basic(key):
@@ -773,6 +826,7 @@ class ndarray:
         return wrap(selection.view(), self) if result is self else result
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        asynchrony.begin_operation()
         if isinstance(value, ndarray):
             data: Any = used(value)
         elif _is_basic(key):
@@ -782,7 +836,18 @@ class ndarray:
         else:
             data = self._copied_value(value)
         with np.errstate(all="ignore"):
-            target(self)[_index(key)] = data
+            if not _is_basic(key):
+                index = _index(key)
+                with changed(self) as buffer:
+                    buffer[index] = data
+            elif asynchrony.is_on():
+                check_device(self)
+                place = self._buffer[(*key, ...) if isinstance(key, tuple) and Ellipsis not in key else key]
+                part = place if isinstance(place, np.ndarray) else self._buffer[key, ...]
+                asynchrony.write_region(asynchrony.area_of(self._memory), part)
+                part[...] = data
+            else:
+                target(self)[key] = data
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("'cupy.ndarray' object does not support item deletion")
@@ -809,18 +874,22 @@ class ndarray:
 
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
+        asynchrony.begin_operation()
         with np.errstate(all="ignore"):
-            target(self)[...] = self._fill_value(value)
+            data = self._fill_value(value)
+            target(self)[...] = data
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         """Sort in place, stably."""
         if kind not in (None, "stable"):
             raise ValueError(f"kind can only be None or 'stable', got {kind!r}")
-        target(self).sort(axis, kind="stable")
+        with changed(self) as buffer:
+            buffer.sort(axis, kind="stable")
 
     def partition(self, kth: Any, axis: int = -1) -> None:
         """Partition in place."""
-        target(self).partition(kth, axis)
+        with changed(self) as buffer:
+            buffer.partition(kth, axis)
 
     def scatter_add(self, slices: Any, value: Any) -> None:
         """Add values to the selected elements; an element selected twice is added to twice."""
@@ -844,7 +913,9 @@ class ndarray:
             raise TypeError(
                 f"scatter_{ufunc.__name__} only supports int32, float16, float32, float64, uint32, uint64, as data type"
             )
-        ufunc.at(target(self), _index(slices), np.asarray(data).astype(self.dtype))
+        index = _index(slices)
+        with changed(self) as buffer:
+            ufunc.at(buffer, index, np.asarray(data).astype(self.dtype))
 
     # ---- operators ----
 
@@ -916,6 +987,7 @@ class flatiter:
 
     def __getitem__(self, key: Any) -> ndarray:
         place = self._place(key)
+        asynchrony.begin_operation()
         return wrap(_seen(self._array).flat[place])
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -926,8 +998,8 @@ class flatiter:
             data = self._array._copied_value(value)
         else:
             data = self._array._fill_value(value)
-        with np.errstate(all="ignore"):
-            target(self._array).flat[place] = data
+        with np.errstate(all="ignore"), changed(self._array) as buffer:
+            buffer.flat[place] = data
 
     def __iter__(self) -> Iterator[ndarray]:
         announced_walk(self._array)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _api
+from . import _api, asynchrony
 from .functions import with_signature
-from .ndarray import announced_copy, is_host_array, ndarray, target, unsupported, used, wrap
+from .ndarray import announced_copy, changed, is_host_array, ndarray, target, unsupported, used, wrap
 
 # Mixed into every seed, so that the sequence is not NumPy's.
 _PERTURBATION = 0x5EED_C0DE
@@ -67,6 +67,7 @@ def _drawn(name: str, value: Any, dtype: Any) -> ndarray:
 
 def _draw(generator: Any, name: str, values: dict[str, Any]) -> Any:
     """Draw from one of NumPy's distributions."""
+    asynchrony.begin_operation()
     dtype = values.pop("dtype", None)
     out = values.pop("out", None)
     size = values.pop("size", None)
@@ -136,7 +137,8 @@ class RandomState:
         """Put the rows of an array in random order."""
         if not isinstance(a, ndarray):
             raise TypeError("The array must be cupy.ndarray")
-        self._generator.shuffle(target(a, reads=True))
+        with changed(a) as buffer:
+            self._generator.shuffle(buffer)
 
     def tomaxint(self, size: Any = None) -> ndarray:
         """Draw from all non-negative integers."""

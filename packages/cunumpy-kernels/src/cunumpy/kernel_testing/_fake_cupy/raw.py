@@ -21,9 +21,9 @@ from cunumpy.kernels._raw_kernel import (
     pack_argument,
 )
 
+from . import asynchrony
 from .cuda import CompileException, CUDADriverError, getDeviceProperties
 from .devices import CUDARuntimeError
-from .kernels import launched
 from .memory import MemoryPointer, UnownedMemory
 from .ndarray import ndarray
 from .texture import TextureObject
@@ -69,33 +69,44 @@ class Function:
         sizes = self._run.sizes
         if len(args) != len(sizes):
             raise TypeError(f"kernel {self.name!r} has {len(sizes)} parameters, got {len(args)} arguments")
-        kept: list[Any] = []
         packed = [
-            self._packed(index, value, size, kind, kept)
+            self._packed(index, value, size, kind)
             for index, (value, size, kind) in enumerate(zip(args, sizes, self._run.kinds, strict=True))
         ]
         try:
-            self._run(
-                grid,
-                block,
-                packed,
-                shared_mem,
-                cooperative=enable_cooperative_groups,
-                arguments=_memory_of(args) if self._run.check else (),
-            )
+            with asynchrony.launching(_arrays_among(args), stream):
+                self._run(
+                    grid,
+                    block,
+                    packed,
+                    shared_mem,
+                    cooperative=enable_cooperative_groups,
+                    arguments=_memory_of(args) if self._run.check else (),
+                )
         except KernelError as error:
             raise CUDARuntimeError(719, f"cudaErrorLaunchFailure: unspecified launch failure: {error}") from error
         except ArgumentError as error:
             raise _invalid(str(error)) from error
 
-    def _packed(self, index: int, value: Any, size: int, kind: int, kept: list[Any]) -> Any:
+    def _packed(self, index: int, value: Any, size: int, kind: int) -> Any:
         """Return an argument as the CPU device takes it: addresses as integers, numbers as bytes."""
         if isinstance(value, ndarray):
-            kept.append(launched(value))
-            value = kept[-1].__array_interface__["data"][0]
+            value = value._buffer.__array_interface__["data"][0]
         elif isinstance(value, (MemoryPointer, TextureObject)):
             value = value.ptr
         return pack_argument(value, size, kind, index, f"kernel {self.name!r}")
+
+
+def _arrays_among(args: Any) -> list[ndarray]:
+    """Return the arrays among arguments, and what pointers point into, in the asynchronous mode."""
+    if not asynchrony.is_on():
+        return []
+    whole = [
+        ndarray((value.mem._there() - (value.ptr - value.mem.ptr),), np.uint8, value)
+        for value in args
+        if isinstance(value, MemoryPointer) and value.mem.size
+    ]
+    return whole + [value for value in args if isinstance(value, ndarray)]
 
 
 def _memory_of(args: Any) -> list[tuple[int, np.ndarray[Any, Any]]]:

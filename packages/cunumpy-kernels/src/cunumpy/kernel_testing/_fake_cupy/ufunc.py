@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from . import fusion
-from .ndarray import announced_copy, check_dtype, ndarray, operand, unwrap, wrap
+from . import asynchrony, fusion
+from .ndarray import announced_copy, changed, check_dtype, ndarray, operand, unwrap, wrap
 from .ndarray import target as writable
 
 # Which methods besides the call CuPy has, and for which functions.
@@ -76,6 +76,7 @@ class ufunc:
             return fusion.applied(self, args, options)
         if kwargs:
             raise TypeError(f"Wrong arguments {kwargs}")
+        asynchrony.begin_operation()
         if len(args) not in (self.nin, self.nargs):
             raise TypeError(
                 f"Wrong number of arguments for '{self.name}'. It must be either {self.nin} or {self.nargs} "
@@ -154,8 +155,10 @@ class ufunc:
         self._has("at")
         from .ndarray import _index
 
-        with np.errstate(all="ignore"):
-            self._compute.at(writable(a), _index(indices), operand(b))
+        asynchrony.begin_operation()
+        index, values = _index(indices), operand(b)
+        with np.errstate(all="ignore"), changed(a) as buffer:
+            self._compute.at(buffer, index, values)
 
     def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
         """Apply the function to all pairs of elements."""
