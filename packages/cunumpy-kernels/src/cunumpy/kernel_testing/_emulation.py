@@ -70,7 +70,8 @@ class Emulation(NamedTuple):
         stream: Any = None,
     ) -> None:
         """Check a launch as the GPU's is checked, run it, and return when it has ended."""
-        if grid is None and block is None and self._launched(kernel, args, n_threads, shared_mem):
+        late = _asynchrony()
+        if grid is None and block is None and late is None and self._launched(kernel, args, n_threads, shared_mem):
             return
         blocks, threads = kernel.launch_shape(n_threads, grid=grid, block=block, args=args)
         shared = kernel._shared(shared_mem)
@@ -78,32 +79,35 @@ class Emulation(NamedTuple):
             kernel._pack(args)
             if stream is not None:
                 kernel._check_stream(stream, current_device())
+        device_arrays: list[Any] = []
         if kernel.signature is None:
             values = expand(args, kernel._owner)
+            device_arrays = [value for value in values if is_fake_array(value)]
             packed = _packed_as_cupy_does(values, self._library(kernel, False).sizes, kernel._owner)
             arguments = unnamed_arguments(values)
         else:
             values = expand(args, kernel._owner, host=True)
             if len(values) != len(kernel.signature):
                 kernel._refuse_count(args, values)
-            values = [_on_host(value, one) for value, one in zip(values, kernel.signature, strict=True)]
+            values = [_on_host(value, one, device_arrays) for value, one in zip(values, kernel.signature, strict=True)]
             packed = cpu.cpu_kernel(kernel).pack(tuple(values))
             arguments = array_arguments(kernel.signature, values)
         if 0 in blocks:
             return
         if kernel.debug is not False:
             check_registers(kernel, threads, build_cache())
-        cpu.launch(
-            lambda wide: self._library(kernel, wide),
-            blocks,
-            threads,
-            packed,
-            shared,
-            kernel._owner,
-            cooperative=kernel.cooperative,
-            arguments=tuple(arguments),
-            schedule=self.schedule or 0,
-        )
+        with nullcontext() if late is None else late.launching(device_arrays, stream):
+            cpu.launch(
+                lambda wide: self._library(kernel, wide),
+                blocks,
+                threads,
+                packed,
+                shared,
+                kernel._owner,
+                cooperative=kernel.cooperative,
+                arguments=tuple(arguments),
+                schedule=self.schedule or 0,
+            )
         if kernel.check_finite:
             text = f"{kernel._owner} (grid {blocks}, block {threads})"
             kernel._check_host_arrays(values, text)
@@ -195,10 +199,22 @@ def _check_kernel(kernel: Any, function: str) -> None:
         )
 
 
-def _on_host(value: Any, parameter: CudaParameter) -> Any:
-    """Return the memory of the stand-in's arrays, also of those in what is given for a struct."""
+def _asynchrony() -> Any:
+    """Return the stand-in's asynchronous mode if it is on."""
+    if not fake_cupy_active():
+        return None
+    from ._fake_cupy import asynchrony
+
+    return asynchrony if asynchrony.is_on() else None
+
+
+def _on_host(value: Any, parameter: CudaParameter, device_arrays: list[Any]) -> Any:
+    """Return the memory of the stand-in's arrays, also of those in what is given for a struct; list the arrays."""
     if parameter.pointer or parameter.view_ndim is not None:
-        return host_buffer(value) if is_fake_array(value) else value
+        if not is_fake_array(value):
+            return value
+        device_arrays.append(value)
+        return host_buffer(value)
     if parameter.struct is None or isinstance(value, np.void) or hasattr(type(value), "__cuda_args__"):
         return value
     found = {}
@@ -207,7 +223,7 @@ def _on_host(value: Any, parameter: CudaParameter) -> Any:
             member = value[field.name] if isinstance(value, Mapping) else getattr(value, field.name)
         except (AttributeError, LookupError):
             return value  # whoever packs it says what is missing
-        found[field.name] = _on_host(member, field)
+        found[field.name] = _on_host(member, field, device_arrays)
     return found
 
 

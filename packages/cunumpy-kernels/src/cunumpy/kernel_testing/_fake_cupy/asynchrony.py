@@ -38,12 +38,14 @@ _known: dict[int, Clock] = {}  # what comes before the next work of each stream
 _done: Clock = {}  # what the host has waited for
 _told: Clock = {}  # the last work of each stream that others know to be before theirs
 _blocking: set[int] = set()  # streams that order themselves with the null stream
+unblocked: set[int] = set()  # those that were made not to
 _pending: list[_Late] = []
 _used: weakref.WeakSet[_Area] = weakref.WeakSet()  # memory with reads or writes that nobody has waited for
 _threads = itertools.count(-1000, -1)
 NULL = 0
 POISON = 0xFF  # NaN as float, -1 as int
 _MOST_WORK = 10_000  # of deciding whether two strided selections meet
+_MOST_WRITES = 64  # to one piece of memory that are told apart
 
 
 def is_on() -> bool:
@@ -80,12 +82,8 @@ def turn_off() -> None:
 
 
 def key_of(stream: Any) -> int:
-    """Return by which number the clocks know a stream."""
-    number: int = stream.ptr
-    return _key_of_handle(number)
-
-
-def _key_of_handle(handle: int) -> int:
+    """Return by which number the clocks know a stream, an object or CUDA's number."""
+    handle: int = stream if isinstance(stream, int) else stream.ptr
     if handle == 1:  # CUDA's name of the null stream
         return NULL
     if handle != 2:
@@ -108,7 +106,7 @@ def enter(stream: Any) -> int:
     key = key_of(stream)
     if key not in _known:
         _known[key] = {}
-        if key != NULL and not stream.is_non_blocking:
+        if key != NULL and key not in unblocked:
             _blocking.add(key)
     return key
 
@@ -180,6 +178,11 @@ class _Region:
         except np.exceptions.TooHardError:
             return False
 
+    def covers_all(self, area: _Area) -> bool:
+        """Whether it is all of a piece of memory."""
+        dense = int(np.prod(self.shape)) * self.item == self.high - self.low
+        return dense and self.low <= area.low and area.low + area.size <= self.high
+
     def covers(self, other: _Region) -> bool:
         """Whether it is all the bytes between the first and the last of another."""
         dense = int(np.prod(self.shape)) * self.item == self.high - self.low
@@ -189,11 +192,11 @@ class _Region:
 class _Write:
     """A write, with what was there before."""
 
-    __slots__ = ("before", "changed", "first", "item", "order", "place", "raced", "stream")
+    __slots__ = ("before", "changed", "item", "order", "place", "raced", "sources", "stream")
 
     def __init__(self, stream: int, place: int, before: Bytes | None, item: int = 1) -> None:
         self.stream, self.place, self.before, self.item = stream, place, before, item
-        self.first = place  # of writes that count as one
+        self.sources: set[_Read] = set()  # from which this was calculated
         self.changed: Any = None  # which bytes; found out when there is more to do with the memory
         self.raced: Any = None  # which bytes an unordered write has written, too
         self.order = next(_orders)
@@ -202,12 +205,12 @@ class _Write:
 class _Read:
     """A read, and what was calculated from it."""
 
-    __slots__ = ("clock", "in_part", "order", "place", "region", "results", "stream")
+    __slots__ = ("area", "clock", "in_part", "place", "region", "results", "stream")
 
-    def __init__(self, stream: int, place: int, region: _Region, in_part: bool, clock: Clock) -> None:
-        self.stream, self.place, self.region, self.in_part, self.clock = stream, place, region, in_part, clock
-        self.results: dict[int, _Result] = {}
-        self.order = next(_orders)
+    def __init__(self, stream: int, place: int, area: _Area, region: _Region, in_part: bool, clock: Clock) -> None:
+        self.stream, self.place, self.area, self.region, self.in_part = stream, place, area, region, in_part
+        self.clock = clock
+        self.results: dict[int, Callable[[bool], bool]] = {}  # how to spoil each; whether it is still there
 
     def is_like(self, other: _Read) -> bool:
         """Whether another read is of the same stream and of the same elements."""
@@ -218,12 +221,18 @@ class _Read:
             and (mine.start, mine.shape, mine.strides) == (its.start, its.shape, its.strides)
         )
 
+    def sources(self) -> set[_Read]:
+        """Return it, and the reads from which what it has read was calculated."""
+        found = {self}
+        for write in self.area.writes:
+            if _covers(self.clock, write):
+                write.sources = {read for read in write.sources if read.matters()}
+                found |= write.sources
+        return found
 
-class _Result:
-    """What was calculated in an operation."""
-
-    def __init__(self, spoil: Callable[[set[int]], bool], order: int) -> None:
-        self.spoil, self.order = spoil, order
+    def matters(self) -> bool:
+        """Whether what it has read can still be overwritten too early."""
+        return self.area.is_there() and not _covers(_done, self)
 
 
 class _Late:
@@ -254,6 +263,10 @@ class _Area:
         self.reads: list[_Read] = []
         self.late: list[_Late] = []
         self.sweep = 32  # so many reads are looked through
+
+    def is_there(self) -> bool:
+        """Whether there still is such memory."""
+        return self._memory() is not None
 
     def bytes(self) -> Bytes | None:
         """Return the memory, unless it is gone."""
@@ -333,7 +346,7 @@ def wrote(array: Any) -> None:
         write = _Write(key, _step(key), None)
         area.writes = [write]
         _used.add(area)
-        _add_result(_write_result(area, write))
+        _add_sources(area, write, _sources())
 
 
 def writing(array: Any, late: Callable[[], None] | None = None, stream: Any = None) -> None:
@@ -361,11 +374,21 @@ def write_region(
         _used.add(area)
 
 
-def _add_write(area: _Area, region: _Region, key: int, place: int, clock: Clock) -> _Write:
+def _add_write(area: _Area, region: _Region, key: int, place: int, clock: Clock) -> None:
     """Keep what is there before a write; one with the last write, where nobody can see that alone."""
     last = area.writes[-1] if area.writes else None
-    if last is not None and last.stream == key and _told.get(key, 0) < last.place and last.raced is None:
+    sources = _sources()
+    replaces = region.covers_all(area)
+    if (
+        last is not None
+        and last.stream == key
+        and last.raced is None
+        and _told.get(key, 0) < last.place
+        and (replaces or last.sources == sources or len(area.writes) >= _MOST_WRITES)
+    ):
         last.place, last.changed = place, None
+        if replaces:
+            last.sources, last.order = set(), next(_orders)
         write = last
     else:
         area.note_changes()
@@ -373,8 +396,7 @@ def _add_write(area: _Area, region: _Region, key: int, place: int, clock: Clock)
         area.writes.append(write)
     write.item = max(write.item, region.item)
     _find_races(area, region, write, clock)
-    _add_result(_write_result(area, write))
-    return write
+    _add_sources(area, write, sources)
 
 
 def _find_races(area: _Area, region: _Region | np.ndarray[Any, Any], write: _Write, clock: Clock) -> None:
@@ -443,10 +465,32 @@ def aside() -> Iterator[None]:
         _of_thread.operation = operation
 
 
-def _add_result(result: _Result) -> None:
-    """Say what comes of what the current operation has read."""
-    for read in _operation().reads:
-        read.results[result.order] = result
+def _sources() -> set[_Read]:
+    """Return the reads, direct and indirect, from which the current operation calculates."""
+    return {source for read in _operation().reads for source in read.sources()}
+
+
+def _add_sources(area: _Area, write: _Write, sources: set[_Read]) -> None:
+    """Say from which reads a write was calculated."""
+    write.sources |= sources
+    order = write.order
+
+    def spoil(do_it: bool) -> bool:
+        memory = area.bytes()
+        if memory is None or write.order != order or write not in area.writes:
+            return False
+        if do_it:
+            area.note_changes()
+            left = write.changed.copy()
+            for newer in area.writes[area.writes.index(write) + 1 :]:
+                if newer.before is not None:
+                    newer.before[left] = POISON
+                left &= ~newer.changed
+            memory[left] = POISON
+        return True
+
+    for read in sources:
+        read.results[order] = spoil
 
 
 def behind(buffer: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], Any] | None:
@@ -484,7 +528,7 @@ def read_region(area: _Area, buffer: np.ndarray[Any, Any], stream: Any = None, i
         clock = dict(_before(key))
         _finish_before(area, clock)
         region = _Region(buffer)
-        _keep_read(area, _Read(key, _step(key), region, in_part, clock))
+        _keep_read(area, _Read(key, _step(key), area, region, in_part, clock))
         return _old(area, region, clock)
 
 
@@ -500,7 +544,7 @@ def _keep_read(area: _Area, read: _Read) -> None:
     _operation().reads.append(read)
     if len(area.reads) > area.sweep:
         for one in area.reads:
-            one.results = {order: result for order, result in one.results.items() if result.spoil(set())}
+            one.results = {order: spoil for order, spoil in one.results.items() if spoil(False)}
         area.reads = [one for one in area.reads if one is read or (one.results and not _covers(_done, one))]
         area.sweep = 2 * len(area.reads) + 32
 
@@ -532,38 +576,12 @@ def _overwrite(area: _Area, region: _Region, key: int, clock: Clock) -> None:
     """Spoil what was calculated by unordered reads of what is overwritten now."""
     for read in list(area.reads):
         if not _covers(clock, read) and (region.covers(read.region) if read.in_part else region.meets(read.region)):
-            _spoil(read, set())
+            _spoil(read)
 
 
-def _spoil(read: _Read, marks: set[int]) -> None:
-    for order, result in read.results.items():
-        if order not in marks:
-            marks.add(order)
-            result.spoil(marks)
-
-
-def _write_result(area: _Area, write: _Write) -> _Result:
-    """Return how a write is spoiled, with what was calculated from it. Called with no marks it only looks."""
-
-    def spoil(marks: set[int]) -> bool:
-        memory = area.bytes()
-        if memory is None or write not in area.writes:
-            return False
-        if not marks:
-            return True
-        area.note_changes()
-        left = write.changed.copy()
-        for newer in area.writes[area.writes.index(write) + 1 :]:
-            if newer.before is not None:
-                newer.before[left] = POISON
-            left &= ~newer.changed
-        memory[left] = POISON
-        for read in area.reads:
-            if read.order > write.order and read.clock.get(write.stream, 0) >= write.first:
-                _spoil(read, marks)
-        return True
-
-    return _Result(spoil, write.order)
+def _spoil(read: _Read) -> None:
+    for spoil in read.results.values():
+        spoil(True)
 
 
 # ---- kernels ----
@@ -607,7 +625,8 @@ def _launched(key: int, clock: Clock, shown: list[tuple[_Area, Any, Bytes, Bytes
     changes = [(area, array, true, _whole(area.there() != old, item[id(area)])) for area, array, true, old in shown]
     for area, array, _, changed in changes:
         if not changed.any():
-            _keep_read(area, _Read(key, place, _Region(array._buffer), True, clock))
+            _keep_read(area, _Read(key, place, area, _Region(array._buffer), True, clock))
+    sources = _sources()
     for area, array, true, changed in changes:
         memory = area.there()
         if changed.any():
@@ -619,7 +638,7 @@ def _launched(key: int, clock: Clock, shown: list[tuple[_Area, Any, Bytes, Bytes
             area.writes.append(write)
             _find_races(area, changed, write, clock)
             _used.add(area)
-            _add_result(_write_result(area, write))
+            _add_sources(area, write, sources)
             memory[changed] = after
         else:
             memory[...] = true
@@ -636,7 +655,7 @@ def _overwrite_changed(area: _Area, changed: np.ndarray[Any, Any], clock: Clock)
         else:
             hit = part.size > 0 and bool((changed & _mask(area, read.region)).any())
         if hit:
-            _spoil(read, set())
+            _spoil(read)
 
 
 # ---- the host ----
@@ -648,16 +667,18 @@ def later(action: Callable[[], None], stream: Any = None, result: Bytes | None =
         key = _key(stream)
         _pending.append(_Late(key, _step(key), action))
         if result is not None:
-            _add_result(_host_result(result))
+            _add_host_result(result)
 
 
-def _host_result(result: Bytes) -> _Result:
-    def spoil(marks: set[int]) -> bool:
-        if marks:
+def _add_host_result(result: Bytes) -> None:
+    def spoil(do_it: bool) -> bool:
+        if do_it:
             result[...] = POISON
         return True
 
-    return _Result(spoil, next(_orders))
+    order = next(_orders)
+    for read in _sources():
+        read.results[order] = spoil
 
 
 def _finish_before(area: _Area, clock: Clock) -> None:
@@ -687,7 +708,7 @@ def _complete(one: _Late) -> None:
 def recorded(stream: Any) -> Clock:
     """Return what comes before an event that is recorded in a stream now."""
     with _lock:
-        key = enter(stream)
+        key = _key(stream)
         _step(key)
         clock: Clock = {}
         _join(clock, _known[key])
@@ -752,16 +773,8 @@ def _settle(area: _Area) -> None:
 
 
 def wait_for_stream(stream: Any) -> None:
-    """Let the host wait for a stream."""
+    """Let the host wait for a stream, the current one if it is None."""
     wait_for(recorded(stream))
-
-
-def wait_for_handle(handle: int) -> None:
-    """Let the host wait for a stream, by its number."""
-    with _lock:
-        key = _key_of_handle(handle)
-        clock = dict(_before(key)) if key in _known else {}
-    wait_for(clock)
 
 
 def wait_for_all() -> None:

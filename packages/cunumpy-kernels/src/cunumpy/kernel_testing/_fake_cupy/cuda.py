@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import threading
 import time
 import warnings
+import weakref
 from typing import Any
 
-from . import _api, asynchrony, memory, synchronization
-from .devices import (
-    COMPUTE_CAPABILITY,
-    CUDARuntimeError,
-    Device,
-    check_device,
-    current_device,
-    device_count,
-    set_device,
-)
+from . import asynchrony, memory, synchronization
+from .devices import COMPUTE_CAPABILITY, CUDARuntimeError, Device, check_device, current_device
 
 CUDA_VERSION = 12090
 
@@ -75,6 +67,7 @@ class Event:
         self._recorded: float | None = None
         self._clock: asynchrony.Clock = {}
         self._asked = False
+        known_events[self.ptr] = self
 
     @property
     def done(self) -> bool:
@@ -111,6 +104,8 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 
 _handles = itertools.count(0x5000_0000, 16)
 _current = threading.local()
+known_streams: weakref.WeakValueDictionary[int, _BaseStream] = weakref.WeakValueDictionary()
+known_events: weakref.WeakValueDictionary[int, Event] = weakref.WeakValueDictionary()
 
 
 class _BaseStream:
@@ -196,6 +191,16 @@ class _BaseStream:
         """Whether the stream records a graph."""
         return False
 
+    def begin_capture(self, mode: int | None = None) -> None:
+        """Record a graph: refused, since what is recorded is not done, and the stand-in does everything at once."""
+        raise NotImplementedError(
+            "the CuPy stand-in records no CUDA graphs: its work is done when it is given; test this code on a GPU"
+        )
+
+    def end_capture(self) -> Any:
+        """Return the graph: there is none."""
+        raise CUDARuntimeError(401, "cudaErrorIllegalState: the operation cannot be performed in the present state")
+
 
 class Stream(_BaseStream):
     """A CUDA stream.
@@ -218,6 +223,9 @@ class Stream(_BaseStream):
         self.device_id = -1 if null or ptds else 0
         self._non_blocking = non_blocking
         self._priority = priority or 0
+        known_streams[self.ptr] = self
+        if non_blocking:
+            asynchrony.unblocked.add(self.ptr)
 
     @property
     def is_non_blocking(self) -> bool:
@@ -268,7 +276,7 @@ def get_current_stream(device_id: int = -1) -> _BaseStream:
     return stream
 
 
-# ---- runtime ----
+# ---- devices ----
 
 
 def getDeviceProperties(device: int) -> dict[str, Any]:
@@ -307,45 +315,6 @@ def occupancy_max_potential_block_size(func: int, dynamicSMemSize: int, blockSiz
     properties = getDeviceProperties(0)
     threads = min(properties["maxThreadsPerBlock"], blockSizeLimit or properties["maxThreadsPerBlock"])
     return properties["multiProcessorCount"], threads
-
-
-def memcpy(dst: int, src: int, size: int, kind: int) -> None:
-    """Copy bytes between addresses."""
-    if kind not in range(5):
-        raise CUDARuntimeError(21, "cudaErrorInvalidMemcpyDirection: invalid copy direction for memcpy")
-    ctypes.memmove(dst, src, size)
-
-
-def _synchronize_stream(stream: int) -> None:
-    if asynchrony.is_on():
-        asynchrony.wait_for_handle(stream)
-
-
-def runtime_contents() -> dict[str, Any]:
-    """Return the contents of ``cupy.cuda.runtime``."""
-    kinds = ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice", "Default")
-    return {
-        **_api.RUNTIME,
-        "CUDARuntimeError": CUDARuntimeError,
-        "is_hip": False,
-        "getDevice": current_device,
-        "setDevice": set_device,
-        "getDeviceCount": device_count,
-        "getDeviceProperties": getDeviceProperties,
-        "memGetInfo": memory.mem_info,
-        "driverGetVersion": lambda: CUDA_VERSION,
-        "runtimeGetVersion": lambda: CUDA_VERSION,
-        "deviceSynchronize": lambda: Device().synchronize(),
-        "streamSynchronize": _synchronize_stream,
-        "eventSynchronize": lambda event: None,
-        "memcpy": memcpy,
-        "memcpyAsync": lambda dst, src, size, kind, stream: memcpy(dst, src, size, kind),
-        **{f"memcpy{name}": value for value, name in enumerate(kinds)},
-        "streamDefault": 0,
-        "streamNonBlocking": 1,
-        "streamLegacy": 1,
-        "streamPerThread": 2,
-    }
 
 
 # ---- ranges ----
@@ -390,8 +359,10 @@ _PINNED = ("PinnedMemory", "PinnedMemoryPool", "alloc_pinned_memory", "set_pinne
 
 def submodules() -> dict[str, dict[str, Any]]:
     """Return the contents of the modules below ``cupy.cuda``."""
+    from . import runtime
+
     return {
-        "runtime": runtime_contents(),
+        "runtime": runtime.contents(),
         "driver": {
             "CUDADriverError": CUDADriverError,
             "occupancyMaxPotentialBlockSize": occupancy_max_potential_block_size,

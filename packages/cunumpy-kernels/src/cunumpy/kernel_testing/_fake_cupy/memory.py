@@ -72,6 +72,10 @@ class BaseMemory:
     ptr: int = 0
     size: int = 0
     device_id: int = 0
+
+    def __int__(self) -> int:
+        return self.ptr
+
     _area: Any = None  # what has been done with it, in the asynchronous mode
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -210,60 +214,84 @@ class MemoryPointer:
     def __add__(self, offset: int) -> MemoryPointer:
         return MemoryPointer(self.mem, self.ptr - self.mem.ptr + offset)
 
+    __radd__ = __add__
+
     def __sub__(self, offset: int) -> MemoryPointer:
         return self + -offset
+
+    def __iadd__(self, offset: int) -> MemoryPointer:
+        self.ptr += offset
+        return self
+
+    def __isub__(self, offset: int) -> MemoryPointer:
+        self.ptr -= offset
+        return self
 
     def _check(self, size: int) -> None:
         if not self.mem.ptr <= self.ptr <= self.ptr + size <= self.mem.ptr + self.mem._there():
             raise CUDARuntimeError(1, "cudaErrorInvalidValue: invalid argument")
 
     def copy_to_host(self, mem: Any, size: int) -> None:
-        """Copy bytes to host memory."""
+        """Copy bytes to host memory, in the null stream, and wait."""
         self._check(size)
-        ctypes.memmove(int(mem), self.ptr, size)
+        _copies().copy(_copies().address_of(mem), self.ptr, size, _NULL_STREAM, waits=True)
 
     def copy_to_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Copy bytes to host memory; completes at once."""
-        self.copy_to_host(mem, size)
+        """Copy bytes to pinned host memory, in a stream."""
+        self._check(size)
+        _copies().copy(_copies().address_of(mem), self.ptr, size, stream, waits=False)
 
     def copy_from_host(self, mem: Any, size: int) -> None:
-        """Copy bytes from host memory."""
+        """Copy bytes from host memory, in the null stream, and wait."""
         self._check(size)
-        ctypes.memmove(self.ptr, int(mem), size)
+        _copies().copy(self.ptr, _copies().address_of(mem), size, _NULL_STREAM, waits=True)
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Copy bytes from host memory; completes at once."""
-        self.copy_from_host(mem, size)
+        """Copy bytes from pinned host memory, in a stream."""
+        self._check(size)
+        _copies().copy(self.ptr, _copies().address_of(mem), size, stream, waits=False)
 
     def copy_from_device(self, src: MemoryPointer, size: int) -> None:
-        """Copy bytes from device memory."""
-        self._check(size)
-        src._check(size)
-        ctypes.memmove(self.ptr, src.ptr, size)
+        """Copy bytes from device memory, in the null stream."""
+        self.copy_from_device_async(src, size, _NULL_STREAM)
 
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Any = None) -> None:
-        """Copy bytes from device memory; completes at once."""
-        self.copy_from_device(src, size)
+        """Copy bytes from device memory, in a stream."""
+        self._check(size)
+        src._check(size)
+        _copies().copy(self.ptr, src.ptr, size, stream, waits=False)
 
     def copy_from(self, mem: Any, size: int) -> None:
-        """Copy bytes from device or host memory."""
+        """Copy bytes from device or host memory, in the null stream."""
         if isinstance(mem, MemoryPointer):
             self.copy_from_device(mem, size)
         else:
             self.copy_from_host(mem, size)
 
     def copy_from_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Copy bytes from device or host memory; completes at once."""
-        self.copy_from(mem, size)
+        """Copy bytes from device or pinned host memory, in a stream."""
+        if isinstance(mem, MemoryPointer):
+            self.copy_from_device_async(mem, size, stream)
+        else:
+            self.copy_from_host_async(mem, size, stream)
 
     def memset(self, value: int, size: int) -> None:
-        """Set bytes."""
-        self._check(size)
-        ctypes.memset(self.ptr, value, size)
+        """Set bytes, in the null stream."""
+        self.memset_async(value, size, _NULL_STREAM)
 
     def memset_async(self, value: int, size: int, stream: Any = None) -> None:
-        """Set bytes; completes at once."""
-        self.memset(value, size)
+        """Set bytes, in a stream."""
+        self._check(size)
+        _copies().fill(self.ptr, value, size, stream)
+
+
+_NULL_STREAM = 0
+
+
+def _copies() -> Any:
+    from . import copies
+
+    return copies
 
 
 # ---- pools ----
@@ -649,6 +677,27 @@ def placed(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], BaseMemor
 # ---- pinned memory ----
 
 
+_pinned: weakref.WeakSet[PinnedMemory] = weakref.WeakSet()
+registered: dict[int, int] = {}
+"""Sizes of host memory that was pinned where it is, by address."""
+
+
+def pinned_at(address: int, size: int) -> Any:
+    """Return what keeps pinned memory with these addresses alive; None if they are not pinned."""
+    for one in list(_pinned):
+        if one.ptr <= address and address + size <= one.ptr + one.size:
+            return one.buffer
+    for low, there in registered.items():
+        if low <= address and address + size <= low + there:
+            return True
+    return None
+
+
+def is_memory_pinned(data: int) -> bool:
+    """Whether an address is one of pinned memory."""
+    return pinned_at(data, 1) is not None
+
+
 class PinnedMemory:
     """Host memory, which CUDA would page-lock."""
 
@@ -656,6 +705,7 @@ class PinnedMemory:
         self.buffer = np.empty(max(size, 1), np.uint8)
         self.size = size
         self.ptr = self.buffer.__array_interface__["data"][0]
+        _pinned.add(self)
 
 
 class _PinnedPointer:

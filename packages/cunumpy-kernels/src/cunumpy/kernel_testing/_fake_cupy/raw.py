@@ -98,13 +98,19 @@ class Function:
 
 
 def _arrays_among(args: Any) -> list[ndarray]:
-    """Return the arrays among arguments, and what pointers point into, in the asynchronous mode."""
+    """Return the arrays among arguments, and the memory of addresses in them, in the asynchronous mode."""
     if not asynchrony.is_on():
         return []
+    addresses: list[int] = []
+    for value in args:
+        if isinstance(value, MemoryPointer):
+            addresses.append(value.ptr)
+        elif isinstance(value, (np.void, np.ndarray)):  # a struct
+            data = value.tobytes()
+            addresses += np.frombuffer(data, np.uint64, len(data) // 8).tolist()
+    found = [asynchrony.memory_at(address, 1) for address in addresses]
     whole = [
-        ndarray((value.mem._there() - (value.ptr - value.mem.ptr),), np.uint8, value)
-        for value in args
-        if isinstance(value, MemoryPointer) and value.mem.size
+        ndarray((one._there(),), np.uint8, MemoryPointer(one, 0)) for one in dict.fromkeys(found) if one is not None
     ]
     return whole + [value for value in args if isinstance(value, ndarray)]
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import _api
 from .functions import _words, is_on_device, wrapped
+from .memory import alloc_pinned_memory
 from .ndarray import is_host_array, ndarray, unsupported, unwrap, used
 
 # Where CuPy takes data as device arrays only, found by calling a real one with lists: modules, and single functions.
@@ -201,12 +202,14 @@ def contents() -> dict[str, Any]:
 
 def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray[Any, Any]:
     """Return a NumPy array in pinned memory."""
-    return np.empty(shape, dtype, order=order)  # type: ignore[call-overload,no-any-return]
+    return _pinned_like(np.empty(shape, dtype, order=order))  # type: ignore[call-overload]
 
 
 def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray[Any, Any]:
     """Return a NumPy array of zeros in pinned memory."""
-    return np.zeros(shape, dtype, order=order)  # type: ignore[call-overload,no-any-return]
+    array = empty_pinned(shape, dtype, order)
+    array[...] = np.zeros((), array.dtype)
+    return array
 
 
 def empty_like_pinned(
@@ -214,15 +217,20 @@ def empty_like_pinned(
 ) -> np.ndarray[Any, Any]:
     """Return a NumPy array in pinned memory, with the shape of another array."""
     source: Any = a._buffer if isinstance(a, ndarray) else a
-    return np.empty_like(source, dtype, order, subok=False, shape=shape)  # type: ignore[call-overload,no-any-return]
+    return _pinned_like(np.empty_like(source, dtype, order, subok=False, shape=shape))  # type: ignore[call-overload]
 
 
 def zeros_like_pinned(
     a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None
 ) -> np.ndarray[Any, Any]:
     """Return a NumPy array of zeros in pinned memory, with the shape of another array."""
-    source: Any = a._buffer if isinstance(a, ndarray) else a
-    return np.zeros_like(source, dtype, order, subok=False, shape=shape)  # type: ignore[call-overload,no-any-return]
+    array = empty_like_pinned(a, dtype, order, subok, shape)
+    array[...] = np.zeros((), array.dtype)
+    return array
+
+
+def _pinned_like(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.ndarray(array.shape, array.dtype, alloc_pinned_memory(array.nbytes), 0, array.strides)
 
 
 def scatter_add(a: ndarray, slices: Any, value: Any) -> None:
