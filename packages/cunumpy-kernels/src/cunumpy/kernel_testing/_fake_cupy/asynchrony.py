@@ -328,6 +328,16 @@ def memory_at(address: int, size: int, but: BaseMemory | None = None) -> BaseMem
     return None
 
 
+class WholeMemory:
+    """All of a piece of memory, as an argument of a kernel."""
+
+    def __init__(self, memory: BaseMemory) -> None:
+        low, size = memory._extent()
+        self._memory = memory
+        self._buffer = np.frombuffer((ctypes.c_uint8 * size).from_address(low), np.uint8)
+        self.itemsize: int = getattr(getattr(memory, "_array", None), "itemsize", 1)
+
+
 def begins(array: Any) -> None:
     """Say that an array's memory is new, and nothing has been written to it yet."""
     with _lock:

@@ -97,7 +97,7 @@ class Function:
         return pack_argument(value, size, kind, index, f"kernel {self.name!r}")
 
 
-def _arrays_among(args: Any) -> list[ndarray]:
+def _arrays_among(args: Any) -> list[Any]:
     """Return the arrays among arguments, and the memory of addresses in them, in the asynchronous mode."""
     if not asynchrony.is_on():
         return []
@@ -108,10 +108,8 @@ def _arrays_among(args: Any) -> list[ndarray]:
         elif isinstance(value, (np.void, np.ndarray)):  # a struct
             data = value.tobytes()
             addresses += np.frombuffer(data, np.uint64, len(data) // 8).tolist()
-    found = [asynchrony.memory_at(address, 1) for address in addresses]
-    whole = [
-        ndarray((one._there(),), np.uint8, MemoryPointer(one, 0)) for one in dict.fromkeys(found) if one is not None
-    ]
+    found = dict.fromkeys(asynchrony.memory_at(address, 1) for address in addresses)
+    whole = [asynchrony.WholeMemory(one) for one in found if one is not None]
     return whole + [value for value in args if isinstance(value, ndarray)]
 
 
