@@ -42,20 +42,18 @@ def public_names():
 
 # By reason and module.
 LEFT_OUT: dict[str, dict[str, str]] = {
-    "left over from NumPy 1, deprecated in CuPy, or about itself": {
-        "cupy": "DataSource disable_experimental_feature_warning disp find_common_type format_parser fromDlpack "
-        "get_array_wrap issctype issubclass_ issubsctype make_aligned_dtype obj2sctype safe_eval sctype2char "
-        "set_string_function who",
+    "for structures in CUDA's layout: take cunumpy.arguments.CudaStruct": {"cupy": "make_aligned_dtype"},
+    "for CuPy's own tests of aliases of NumPy": {
         "cupy.testing": "NumpyAliasBasicTestBase NumpyAliasValuesTestBase",
-        "cupyx.profiler": "load_ipython_extension",
-        "cupyx.optimizing": "optimize",
     },
-    "classes that are rarely used": {
-        "cupy": "poly1d vectorize",
+    "its functions take arrays of any dimensions in loops of its own; numpy.vectorize(signature=...) on the host": {
         "cupyx": "GeneralizedUFunc",
-        "cupyx.linalg": "cho_solve invh",
-        "cupy.cuda": "Graph MemoryHook profile",
+    },
+    "what is recorded in a graph is not done, and the stand-in's work is done when it is given": {
+        "cupy.cuda": "Graph",
         "cupy.cuda.graph": "Graph",
+        "cupy.cuda.runtime": "graphDebugDotPrint graphDestroy graphExecDestroy graphInstantiate graphLaunch "
+        "graphUpload streamBeginCapture streamEndCapture",
     },
     "handles, plans and settings of CUDA's libraries, which are not there": {
         "cupy.cuda": "get_cublas_handle",
@@ -76,27 +74,20 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         "cupy.cuda.compiler": "HIPCCException JitifyException NVCCException compile_using_hipcc compile_using_nvcc "
         "compile_using_nvrtc is_valid_kernel_name",
         "cupy.cuda.function": "CIntptr CNumpyArray CPointer CUIntMax Function LinkState Module",
-        "cupy.cuda.memory": "CFunctionAllocator CFunctionAllocatorMemory CUDARuntimeError "
-        "PythonFunctionAllocatorMemory SingleDeviceMemoryPool SystemMemory malloc_system",
-        "cupy.cuda.pinned_memory": "PinnedMemoryPointer PooledPinnedMemory is_memory_pinned",
-        "cupy.cuda.texture": "CUDARuntimeError SurfaceObject",
+        "cupy.cuda.memory": "CFunctionAllocator CFunctionAllocatorMemory PythonFunctionAllocatorMemory "
+        "SingleDeviceMemoryPool SystemMemory malloc_system",
+        "cupy.cuda.pinned_memory": "PinnedMemoryPointer PooledPinnedMemory",
     },
-    "the runtime's functions below CuPy's classes: take Device, Event, Stream and the allocators": {
-        "cupy.cuda.nvtx": "RangeEnd RangeStart",
-        "cupy.cuda.runtime": "MemPoolProps PointerAttributes check_status createSurfaceObject createTextureObject "
-        "destroySurfaceObject destroyTextureObject deviceCanAccessPeer deviceDisablePeerAccess deviceEnablePeerAccess "
-        "deviceGetAttribute deviceGetByPCIBusId deviceGetDefaultMemPool deviceGetLimit deviceGetMemPool "
-        "deviceGetPCIBusId deviceSetLimit deviceSetMemPool eventCreate eventCreateWithFlags eventDestroy "
-        "eventElapsedTime eventQuery eventRecord free freeArray freeAsync freeHost graphDebugDotPrint graphDestroy "
-        "graphExecDestroy graphInstantiate graphLaunch graphUpload hostAlloc hostRegister hostUnregister "
-        "ipcCloseMemHandle ipcGetEventHandle ipcGetMemHandle ipcOpenEventHandle ipcOpenMemHandle launchHostFunc "
-        "malloc malloc3DArray mallocArray mallocAsync mallocFromPoolAsync mallocManaged memAdvise memPoolCreate "
-        "memPoolDestroy memPoolGetAttribute memPoolSetAttribute memPoolTrimTo memPrefetchAsync memcpy2D memcpy2DAsync "
-        "memcpy2DFromArray memcpy2DFromArrayAsync memcpy2DToArray memcpy2DToArrayAsync memcpy3D memcpy3DAsync "
-        "memcpyPeer memcpyPeerAsync memset memsetAsync pointerGetAttributes pointerGetMemoryType profilerStart "
-        "profilerStop streamAddCallback streamBeginCapture streamCreate streamCreateWithFlags "
-        "streamCreateWithPriority streamDestroy streamEndCapture streamGetFlags streamGetPriority streamIsCapturing "
-        "streamQuery streamWaitEvent",
+    "surfaces, and CUDA arrays and textures without the classes of cupy.cuda.texture": {
+        "cupy.cuda.texture": "SurfaceObject",
+        "cupy.cuda.runtime": "createSurfaceObject createTextureObject destroySurfaceObject destroyTextureObject "
+        "freeArray malloc3DArray mallocArray memcpy2DFromArray memcpy2DFromArrayAsync memcpy2DToArray "
+        "memcpy2DToArrayAsync memcpy3D memcpy3DAsync",
+    },
+    "CUDA's own pools without MemoryAsyncPool, and memory shared between processes, of which each has its own": {
+        "cupy.cuda.runtime": "MemPoolProps deviceGetDefaultMemPool deviceGetMemPool deviceSetMemPool "
+        "ipcCloseMemHandle ipcGetEventHandle ipcGetMemHandle ipcOpenEventHandle ipcOpenMemHandle "
+        "mallocFromPoolAsync memPoolCreate memPoolDestroy memPoolGetAttribute memPoolSetAttribute memPoolTrimTo",
     },
 }
 # Attributes that CuPy's objects get when they are made, and the stand-in's classes have.

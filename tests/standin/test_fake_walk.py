@@ -110,6 +110,8 @@ CALLS = """
 ELSEWHERE = {
     "asnumpy", "copyto", "fill_diagonal", "from_dlpack", "fromfile", "fuse", "genfromtxt", "get_array_module",
     "get_default_memory_pool", "get_default_pinned_memory_pool", "is_available", "load", "loadtxt", "place", "put",
+    "disp", "find_common_type", "fromDlpack", "get_array_wrap", "issctype", "issubclass_", "issubsctype", "obj2sctype",
+    "safe_eval", "sctype2char", "set_string_function", "who",
     "put_along_axis", "putmask", "save", "savetxt", "savez", "savez_compressed", "show_config",
 }  # fmt: skip
 # Functions that make arrays out of host data, or answer questions about any data.
@@ -210,10 +212,9 @@ def test_names_of_numpy_that_cupy_lacks_are_absent(name: str) -> None:
         getattr(cupy, name)
 
 
-@pytest.mark.parametrize("name", ["DataSource", "poly1d", "vectorize"])
-def test_names_that_only_cupy_has_say_so(name: str) -> None:
+def test_names_that_only_cupy_has_say_so() -> None:
     with pytest.raises(AttributeError, match="CuPy has it, but the stand-in"):
-        getattr(cupy, name)
+        cupy.make_aligned_dtype  # noqa: B018
 
 
 def test_the_documentation_lists_what_the_stand_in_lacks() -> None:

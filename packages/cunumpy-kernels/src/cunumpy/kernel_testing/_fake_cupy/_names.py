@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import _api, functions, fusion
+from .functional import vectorize
 from .kernels import ElementwiseKernel, ReductionKernel
 from .ndarray import flatiter, ndarray, wrap
+from .polynomials import poly1d
 from .raw import RawKernel, RawModule
 from .ufunc import ufunc
 
@@ -105,6 +107,11 @@ def top_level() -> dict[str, Any]:
         "RawKernel": RawKernel,
         "ReductionKernel": ReductionKernel,
         "RawModule": RawModule,
+        "poly1d": poly1d,
+        "vectorize": vectorize,
+        "DataSource": np.lib.npyio.DataSource,
+        "disable_experimental_feature_warning": False,
+        "format_parser": np.rec.format_parser,
         "mgrid": _Grid(np.mgrid),
         "ogrid": _Grid(np.ogrid),
         "r_": _Joiner(np.r_),

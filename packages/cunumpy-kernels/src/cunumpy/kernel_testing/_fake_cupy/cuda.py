@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
 import warnings
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
-from . import asynchrony, memory, synchronization
+from . import asynchrony, memory, memory_hooks, synchronization
 from .devices import COMPUTE_CAPABILITY, CUDARuntimeError, Device, check_device, current_device
 
 CUDA_VERSION = 12090
@@ -333,6 +335,29 @@ def RangePop() -> None:
         _ranges.pop()
 
 
+_started = itertools.count(1)
+
+
+def range_start(message: str, color: int = 0) -> int:
+    """Begin a range that may overlap with others, and return its number."""
+    return next(_started)
+
+
+def range_end(range_id: int) -> None:
+    """End a range by its number."""
+
+
+@contextlib.contextmanager
+def profile() -> Iterator[None]:
+    """Let a profiler of CUDA look at a block; there is none here."""
+    warnings.warn(
+        "cupy.cuda.profile has been deprecated since CuPy v10 and will be removed in the future. "
+        "Use cupyx.profiler.profile instead.",
+        stacklevel=3,
+    )
+    yield
+
+
 def open_ranges() -> tuple[str, ...]:
     """Return the names of the open ranges, outermost first: for tests."""
     return tuple(_ranges)
@@ -375,6 +400,8 @@ def submodules() -> dict[str, dict[str, Any]]:
             "RangePop": RangePop,
             "Mark": lambda message, id_color=-1: None,
             "MarkC": lambda message, color=0: None,
+            "RangeStart": range_start,
+            "RangeEnd": range_end,
         },
         "profiler": {"start": lambda: None, "stop": lambda: None},
         "device": {
@@ -389,8 +416,13 @@ def submodules() -> dict[str, dict[str, Any]]:
             "get_current_stream": get_current_stream,
             "get_elapsed_time": get_elapsed_time,
         },
-        "memory": {name: getattr(memory, name) for name in (*_MEMORY, "OutOfMemoryError", "PooledMemory")},
-        "pinned_memory": {name: getattr(memory, name) for name in _PINNED},
+        "memory": {
+            **{name: getattr(memory, name) for name in (*_MEMORY, "OutOfMemoryError", "PooledMemory")},
+            "CUDARuntimeError": CUDARuntimeError,
+        },
+        "memory_hook": {"MemoryHook": memory_hooks.MemoryHook},
+        "memory_hooks": {one.__name__: one for one in (memory_hooks.DebugPrintHook, memory_hooks.LineProfileHook)},
+        "pinned_memory": {name: getattr(memory, name) for name in (*_PINNED, "is_memory_pinned")},
     }
 
 
@@ -407,6 +439,8 @@ def contents() -> dict[str, Any]:
         "ExternalStream": ExternalStream,
         "get_current_stream": get_current_stream,
         "get_elapsed_time": get_elapsed_time,
+        "MemoryHook": memory_hooks.MemoryHook,
+        "profile": profile,
         "get_device_id": current_device,
         "is_available": lambda: True,
         **{f"get_{what}_path": _no_path for what in ("cuda", "nvcc", "rocm", "hipcc")},

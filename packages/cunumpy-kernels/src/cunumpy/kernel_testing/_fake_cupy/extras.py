@@ -49,6 +49,44 @@ def clear_memo() -> None:
         memo.clear()
 
 
+def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> ndarray:
+    """Solve a linear system, or a batch of them, by a Cholesky factor."""
+    factor, lower = c_and_lower
+    matrix, right = unwrap(factor), unwrap(b)
+    if check_finite:
+        below = np.tril_indices(matrix.shape[-1], -1) if lower else np.triu_indices(matrix.shape[-1], 1)
+        if not (np.isfinite(matrix[..., below[0], below[1]]).all() and np.isfinite(right).all()):
+            raise ValueError("Input array contains NaN or infinity.")
+    triangle = np.tril(matrix) if lower else np.triu(matrix)
+    other = triangle.conj().swapaxes(-1, -2)
+    is_vector = right.ndim == matrix.ndim - 1
+    columns = right[..., None] if is_vector else right
+    first, second = (triangle, other) if lower else (other, triangle)
+    found = np.linalg.solve(second, np.linalg.solve(first, columns))
+    return wrap(np.ascontiguousarray(found[..., 0] if is_vector else found))
+
+
+def invh(a: Any) -> ndarray:
+    """Return the inverse of Hermitian positive definite matrices."""
+    matrix = unwrap(a)
+    if matrix.ndim != 2:
+        raise np.linalg.LinAlgError(f"{matrix.ndim}-dimensional array given. Array must be two-dimensional")
+    if matrix.shape[-1] != matrix.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    factor = np.linalg.cholesky(matrix)  # as CuPy's: an error where the matrix is not positive definite
+    inverse = np.linalg.inv(factor)
+    return wrap(inverse.conj().T @ inverse)
+
+
+@contextlib.contextmanager
+def optimize(*, key: Any = None, path: Any = None, readonly: bool = False, **config_dict: Any) -> Iterator[None]:
+    """Tune kernels within a block: refused, as by CuPy without Optuna."""
+    raise RuntimeError(
+        "Optuna is required to run optimization. See https://optuna.org/ for the installation instructions."
+    )
+    yield
+
+
 class broadcast:
     """Arrays that are stretched to one shape."""
 
@@ -134,6 +172,8 @@ def modules() -> dict[str, dict[str, Any]]:
             "NBitBase": npt.NBitBase,
             "NDArray": ndarray,
         },
+        "cupyx.linalg": {f.__name__: f for f in (cho_solve, invh)},
+        "cupyx.optimizing": {"optimize": optimize},
         "cupyx.time": {"repeat": repeat},
     }
 

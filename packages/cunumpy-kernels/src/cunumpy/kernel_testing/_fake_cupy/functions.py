@@ -16,7 +16,7 @@ from typing import Any
 import array_api_compat.numpy as standard  # what NumPy has since 2.1
 import numpy as np
 
-from . import asynchrony
+from . import asynchrony, old_names, polynomials
 from .devices import current_device
 from .fusion import fuse, is_proxy
 from .ndarray import (
@@ -108,12 +108,7 @@ ALIASES = {
     "trapz": "trapezoid",
 }
 # Names that CuPy has and the stand-in does not serve, or has in `extras`.
-LEFT_OUT = _words(
-    """
-    byte_bounds clear_memo disp find_common_type fromDlpack get_array_wrap issctype issubclass_ issubsctype
-    make_aligned_dtype memoize obj2sctype safe_eval sctype2char set_string_function who
-    """
-)
+LEFT_OUT = _words("byte_bounds clear_memo make_aligned_dtype memoize")
 
 
 class _Left:
@@ -168,7 +163,7 @@ def option_argument(function: str, parameter: str, value: Any) -> Any:
     """Return an option for NumPy; a device array is none, since NumPy would have to read it."""
     if isinstance(value, ndarray):
         if parameter == "shift":
-            return value._buffer
+            return used(value)
         raise TypeError(f"{function}() takes {parameter} from the host, got a cupy.ndarray; read it first: .item()")
     if parameter == "dtype" and value is not None:
         return check_dtype(value)
@@ -402,7 +397,7 @@ def asfarray(a: Any, dtype: Any = np.float64) -> ndarray:
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> ndarray:
     """Return a device array; ValueError if it has NaN or infinity."""
     result = array(a, dtype, None, order)
-    if not np.isfinite(result._buffer).all():
+    if not np.isfinite(used(result)).all():
         raise ValueError("array must not contain Infs or NaNs")
     return result
 
@@ -643,7 +638,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
 
     def on_host(row: Any) -> Any:
         result = func1d(wrap(row.copy()), *args, **kwargs)
-        return result._buffer if isinstance(result, ndarray) else result
+        return used(result) if isinstance(result, ndarray) else result
 
     return wrap(np.apply_along_axis(on_host, axis, unwrap(arr)))
 
@@ -655,7 +650,7 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> ndarray:
         position = range(value.ndim)[axis]
         reduced: ndarray = func(value, position)
         if reduced.ndim != value.ndim:
-            reduced = wrap(np.expand_dims(reduced._buffer, position))
+            reduced = wrap(np.expand_dims(used(reduced), position))
         if reduced.ndim != value.ndim:
             raise ValueError("function is not returning an array of the correct shape")
         value = reduced
@@ -853,101 +848,6 @@ def _joined(
     return out
 
 
-def poly(seq_of_zeros: Any) -> Any:
-    """Return the coefficients of the polynomial with given roots, or of a symmetric matrix's eigenvalues."""
-    zeros = unwrap(seq_of_zeros)
-    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
-        zeros = _eigenvalues(zeros)
-    elif zeros.ndim != 1:
-        raise ValueError("Input must be 1d or non-empty square 2d array.")
-    if zeros.size == 0:
-        return 1.0
-    zeros = zeros.astype(np.mintypecode(zeros.dtype.char))
-    # NumPy drops imaginary parts where the roots are conjugate pairs, CuPy does not.
-    return wrap(np.asarray(np.poly(zeros)).astype(zeros.dtype))
-
-
-def roots(p: Any) -> ndarray:
-    """Return the roots of a polynomial, as far as CuPy finds them."""
-    coefficients = unwrap(p)
-    if coefficients.dtype.kind == "b":
-        raise NotImplementedError("boolean inputs are not supported")
-    if coefficients.ndim != 1:
-        raise (
-            ValueError("Coefficient array is not 1-d")
-            if coefficients.ndim
-            else TypeError("0-dimensional input is not allowed")
-        )
-    # As NumPy's `polynomial` does: leading zeros do not count, the others stay.
-    coefficients = np.trim_zeros(coefficients, "f")
-    if coefficients.size < 2:
-        return wrap(np.zeros(0))
-    coefficients = coefficients.astype(np.common_type(coefficients))
-    if coefficients.size == 2:
-        found = -coefficients[1:] / coefficients[0]
-        return wrap(found.real if coefficients[1] == 0 else found)
-    found = _eigenvalues(np.polynomial.polynomial.polycompanion(coefficients[::-1]))
-    return wrap(found.astype(coefficients.dtype))
-
-
-def _eigenvalues(matrix: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if not np.array_equal(matrix, matrix.conj().T):
-        raise NotImplementedError("Only complex Hermitian and real symmetric 2d arrays are supported currently")
-    values: np.ndarray[Any, Any] = np.linalg.eigvalsh(matrix)
-    return values
-
-
-def _coefficients(value: Any) -> np.ndarray[Any, Any]:
-    if not isinstance(value, ndarray):
-        if isscalar(value):
-            return np.atleast_1d(value)
-        raise TypeError("Unsupported type")
-    if value.ndim > 1:
-        raise ValueError("Multidimensional inputs are not supported")
-    return np.atleast_1d(value._buffer)
-
-
-def polyadd(a1: Any, a2: Any) -> ndarray:
-    """Return the sum of two polynomials."""
-    return wrap(np.polyadd(_coefficients(a1), _coefficients(a2)))
-
-
-def polysub(a1: Any, a2: Any) -> ndarray:
-    """Return the difference of two polynomials."""
-    return wrap(np.polysub(_coefficients(a1), _coefficients(a2)))
-
-
-def polymul(a1: Any, a2: Any) -> ndarray:
-    """Return the product of two polynomials."""
-    return wrap(np.polymul(_coefficients(a1), _coefficients(a2)))
-
-
-def polyval(p: Any, x: Any) -> ndarray:
-    """Return the values of a polynomial; those of the variable may come from the host."""
-    if not isinstance(p, ndarray) or p.ndim == 0:
-        raise TypeError("p must be 1d ndarray or poly1d object")
-    if p.ndim > 1:
-        raise ValueError("p must be 1d array")
-    where = array(x, copy=None)._buffer
-    dtype = np.result_type(p.dtype.type(0), where)
-    if dtype == np.bool_ and p.size:
-        return wrap(p._buffer.any() * where + p._buffer[-1])
-    return wrap(np.asarray(np.polyval(p._buffer.astype(dtype), where.astype(dtype))).astype(dtype))
-
-
-def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
-    """Fit a polynomial."""
-    if unwrap(y).dtype == np.float16:
-        raise TypeError("float16 y are not supported")
-    compute: Any = np.polyfit
-    weights = None if w is None else _double(unwrap(w))
-    return wrapped(compute(_double(unwrap(x)), _double(unwrap(y)), int(deg), rcond, full, weights, cov), ())
-
-
-def _double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
-
-
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
     """Return the indices at which a function of a matrix of ones is not zero."""
     chosen: tuple[ndarray, ...] = mask_func(wrap(np.ones((n, n), np.int8)), k).nonzero()
@@ -1040,12 +940,12 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     asfarray asfortranarray asnumpy astype atleast_1d atleast_2d atleast_3d broadcast_arrays can_cast column_stack
     concatenate copy copyto corrcoef delete dstack from_dlpack get_array_module get_default_memory_pool
     get_default_pinned_memory_pool histogram2d histogramdd hstack in1d is_available iscomplexobj isrealobj isscalar ix_
-    lexsort load mask_indices meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise poly
-    polyadd polyfit polymul polysub polyval quantile require reshape result_type roots save savetxt savez
-    savez_compressed shape show_config sort stack vstack where
+    lexsort load mask_indices meshgrid min_scalar_type msort nanargmax nanargmin ndim percentile piecewise
+    quantile require reshape result_type save savetxt savez savez_compressed shape show_config sort stack vstack where
     """
     )
 }
+SPECIAL.update({**polynomials.FUNCTIONS, **old_names.FUNCTIONS})
 SPECIAL.update(fuse=fuse, asanyarray=asarray, concat=concatenate, row_stack=vstack)
 SPECIAL.update(
     {name: _reader(name) for name in _words("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt")}

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .devices import CUDARuntimeError, Device, current_device
+from .memory_hooks import call as call_hooks
 
 TOTAL_MEMORY = 16 * 2**30
 _UNIT = 512
@@ -321,6 +322,7 @@ class _Books:
     """A block of a pool that exists in its books alone."""
 
     _of_devices = _reserved
+    ptr = 0
 
     def __init__(self, size: int, device: int) -> None:
         self._taken, self._device = 0, device
@@ -414,7 +416,10 @@ class PooledMemory(BaseMemory):
         """Return it to the pool; it must not be used any more."""
         chunk, self._chunk = self._chunk, None  # type: ignore[assignment]
         if chunk is not None:
+            told = {"device_id": self.device_id, "mem_size": self.size, "mem_ptr": self.ptr, "pmem_id": id(self)}
+            call_hooks("free_preprocess", **told)
             self.pool._returned.append(chunk)
+            call_hooks("free_postprocess", **told)
 
     def __del__(self) -> None:
         self.free()
@@ -458,13 +463,23 @@ class MemoryPool:
         """Allocate memory on the current device."""
         if size == 0:
             return MemoryPointer(_nothing(), 0)
-        chunk = self._chunk(size)
-        array = np.empty(chunk.size, np.uint8) if self._allocator is None else None
-        return MemoryPointer(PooledMemory(chunk, self, array), 0)
+        rounded = -(-size // _UNIT) * _UNIT
+        return MemoryPointer(self._pooled(size, np.empty(rounded, np.uint8) if self._allocator is None else None), 0)
 
     def _adopt(self, array: np.ndarray[Any, Any]) -> PooledMemory:
         """Enter an array that NumPy made in the books."""
-        return PooledMemory(self._chunk(array.nbytes), self, array)
+        return self._pooled(array.nbytes, array)
+
+    def _pooled(self, size: int, array: np.ndarray[Any, Any] | None) -> PooledMemory:
+        told = {"device_id": current_device(), "size": size, "mem_size": -(-size // _UNIT) * _UNIT}
+        call_hooks("malloc_preprocess", **told)
+        found: PooledMemory | None = None
+        try:
+            found = PooledMemory(self._chunk(size), self, array)
+        finally:
+            place = {"mem_ptr": 0, "pmem_id": 0} if found is None else {"mem_ptr": found.ptr, "pmem_id": id(found)}
+            call_hooks("malloc_postprocess", **told, **place)
+        return found
 
     def _arena(self) -> _Arena:
         """Return what there is of the current device, after what was given back has been seen to."""
@@ -492,7 +507,7 @@ class MemoryPool:
         """Return memory from the device, after giving back what is free if it has no more."""
         for attempt in range(3):
             try:
-                return _Books(size, arena.device) if self._allocator is None else self._allocator(size).mem
+                return self._new_block(arena, size)
             except CUDARuntimeError as error:
                 if error.status != 2:
                     raise
@@ -500,6 +515,16 @@ class MemoryPool:
                 gc.collect()
             self._arena().free_blocks()
         raise OutOfMemoryError(size, arena.total, arena.limit)
+
+    def _new_block(self, arena: _Arena, size: int) -> Any:
+        told = {"device_id": arena.device, "mem_size": size}
+        call_hooks("alloc_preprocess", **told)
+        block: Any = None
+        try:
+            block = _Books(size, arena.device) if self._allocator is None else self._allocator(size).mem
+        finally:
+            call_hooks("alloc_postprocess", **told, mem_ptr=0 if block is None else block.ptr)
+        return block
 
     def used_bytes(self) -> int:
         """Return the bytes in use from the pool, on the current device."""

@@ -47,7 +47,7 @@ def announced_read(array: ndarray, description: str) -> np.ndarray[Any, Any]:
     from cunumpy import _transfers
 
     synchronization.declare()
-    buffer = _waited(array)
+    buffer = waited(array)
     if _transfers.watching():
         text = f"{description} of a device array, shape={array.shape}, dtype={array.dtype}"
         _transfers.announce("sync", text, array.nbytes, implicit=True)
@@ -65,7 +65,7 @@ def announced_walk(array: ndarray) -> None:
         _transfers.record("sync", text, 0, implicit=True)
 
 
-def _waited(array: ndarray) -> np.ndarray[Any, Any]:
+def waited(array: ndarray) -> np.ndarray[Any, Any]:
     """Return the buffer for the host, which waits for the current stream."""
     if not asynchrony.is_on():
         return array._buffer
@@ -230,7 +230,7 @@ def from_host(value: Any, dtype: Any = None, order: str | None = "K", ndmin: int
 def _without_device_arrays(value: Any) -> Any:
     """Return nested sequences with the buffers of the device arrays in them, which CuPy joins on the device."""
     if isinstance(value, ndarray):
-        return value._buffer
+        return _seen(value)
     if isinstance(value, (list, tuple)):
         return [_without_device_arrays(item) for item in value]
     return value
@@ -617,7 +617,7 @@ class ndarray:
             copied = _seen(self).copy()
             asynchrony.later(lambda: np.copyto(out, copied), result=copied.reshape(-1).view(np.uint8))
             if blocking:
-                _waited(self)
+                waited(self)
         return out
 
     def set(self, arr: Any, stream: Any = None) -> None:

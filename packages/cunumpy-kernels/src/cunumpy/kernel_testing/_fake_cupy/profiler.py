@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import functools
 import math
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -178,6 +180,28 @@ def profile() -> Iterator[None]:
     yield
 
 
+def load_ipython_extension(ipython: Any) -> None:
+    """Give IPython the magic ``%gpu_timeit``, for a line or a cell."""
+
+    def gpu_timeit(line: str, cell: str | None = None) -> None:
+        """Time code: ``%gpu_timeit [-n N_REPEAT] [-w N_WARMUP] [--max-duration SEC] expression``."""
+        parser = argparse.ArgumentParser("%gpu_timeit", add_help=False)
+        parser.add_argument("-n", "--n-repeat", type=int, default=10000)
+        parser.add_argument("-w", "--n-warmup", type=int, default=10)
+        parser.add_argument("--max-duration", type=float, default=math.inf)
+        parser.add_argument("code", nargs=argparse.REMAINDER)
+        given = parser.parse_args(line.split())
+        kind = "eval" if cell is None else "exec"
+        code = compile(" ".join(given.code) if cell is None else textwrap.dedent(cell), "<gpu_timeit>", kind)
+
+        def run() -> None:
+            exec(code, ipython.user_ns)
+
+        print(benchmark(run, n_repeat=given.n_repeat, n_warmup=given.n_warmup, max_duration=given.max_duration))
+
+    ipython.register_magic_function(gpu_timeit, magic_kind="line_cell", magic_name="gpu_timeit")
+
+
 def contents() -> dict[str, Any]:
     """Return the contents of ``cupyx.profiler``."""
-    return {"benchmark": benchmark, "profile": profile, "time_range": time_range}
+    return {function.__name__: function for function in (benchmark, load_ipython_extension, profile, time_range)}

@@ -177,7 +177,7 @@ class BitGenerator:
 
     @_state.setter
     def _state(self, state: ndarray) -> None:
-        numbers = state._buffer.view(np.uint64)
+        numbers = used(state).view(np.uint64)
         self._bits.state = {
             "bit_generator": "Philox",
             "state": {"counter": numbers[:4], "key": numbers[4:6]},

@@ -43,7 +43,7 @@ def check_status(status: int) -> None:
 def deviceGetAttribute(attrib: int, device: int) -> int:
     """Return an attribute of a device, by CUDA's number of it."""
     known = Device(check_device(device)).attributes
-    found = {_api.RUNTIME[f"cudaDevAttr{name}"]: value for name, value in known.items()}
+    found = {_api.RUNTIME.get(f"cudaDevAttr{name}"): value for name, value in known.items()}
     if attrib not in found:
         check_status(_INVALID)
     return found[attrib]

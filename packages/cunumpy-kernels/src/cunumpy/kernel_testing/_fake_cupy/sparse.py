@@ -139,7 +139,7 @@ def _product(name: str, order: str = "F") -> Any:
 def _elementwise(name: str) -> Any:
     def method(self: _spbase) -> Any:
         with np.errstate(all="ignore"):
-            return self._with_data(getattr(np, name)(self.data._buffer))
+            return self._with_data(getattr(np, name)(used(self.data)))
 
     method.__name__ = name
     method.__doc__ = f"Return the {name} of every element."
@@ -463,7 +463,7 @@ class _spbase:
         return self._with_data(abs(self.data))
 
     def __round__(self, ndigits: int = 0) -> Any:
-        return self._with_data(np.around(self.data._buffer, ndigits))
+        return self._with_data(np.around(used(self.data), ndigits))
 
     def multiply(self, other: Any) -> Any:
         """Return the product of elements."""
@@ -526,7 +526,7 @@ class _spbase:
 
     def trace(self, offset: int = 0) -> Any:
         """Return the sum along a diagonal."""
-        return wrap(self.diagonal(offset)._buffer.sum())
+        return wrap(used(self.diagonal(offset)).sum())
 
     def diagonal(self, k: int = 0) -> ndarray:
         """Return a diagonal."""
@@ -842,7 +842,7 @@ class _dia_base(_spbase):
         data, offsets = arg1
         if shape is None:
             raise ValueError("expected a shape argument")
-        parts = [one._buffer if isinstance(one, ndarray) else np.asarray(one) for one in (data, offsets)]
+        parts = [used(one) if isinstance(one, ndarray) else np.asarray(one) for one in (data, offsets)]
         if len(np.unique(parts[1])) != parts[1].size:
             raise ValueError("offset array contains duplicate values")
         return self._scipy()(tuple(parts), shape=shape, dtype=dtype, copy=copy)
@@ -1010,7 +1010,7 @@ def _diagonals(make: Any, diagonals: Any, offsets: Any, shape: Any, format: str 
 
 
 def _on_host(value: Any) -> Any:
-    return value._buffer if isinstance(value, ndarray) else value
+    return used(value) if isinstance(value, ndarray) else value
 
 
 def random(
@@ -1169,7 +1169,7 @@ def safely_cast_index_arrays(A: Any, idx_dtype: Any = np.int32, msg: str = "") -
     arrays = tuple(getattr(A, name) for name in A._fields if name != "data")
     dtype = np.dtype(idx_dtype)
     for array in arrays:
-        if array.size and array._buffer.max() > np.iinfo(dtype).max:
+        if array.size and used(array).max() > np.iinfo(dtype).max:
             raise ValueError(f"indices values too large for {msg or f'dtype {dtype}'}")
     cast = tuple(array.astype(dtype, copy=False) for array in arrays)
     return cast[0] if len(cast) == 1 else cast

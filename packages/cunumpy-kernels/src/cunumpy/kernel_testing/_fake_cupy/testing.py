@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .ndarray import ndarray
+from .ndarray import ndarray, waited
 
 _FLOATS = (np.float64, np.float32, np.float16)
 _COMPLEX = (np.complex64, np.complex128)
@@ -36,7 +36,7 @@ def _cupy() -> Any:
 
 def _host(value: Any) -> Any:
     if isinstance(value, ndarray):
-        return value._buffer
+        return waited(value)
     if isinstance(value, (list, tuple)):
         return type(value)(_host(item) for item in value)
     return value

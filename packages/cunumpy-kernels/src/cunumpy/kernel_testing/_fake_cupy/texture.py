@@ -5,13 +5,14 @@ What can't be made on a GPU is an error when the texture object is made, as ther
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from typing import Any
 
 import numpy as np
 
 from .devices import CUDARuntimeError
-from .ndarray import ndarray
+from .ndarray import ndarray, target, used
 
 _CONSTANTS = {
     "cudaChannelFormatKind": ("Signed", "Unsigned", "Float", "None"),
@@ -81,10 +82,10 @@ class CUDAarray:
         address: int = self._memory.__array_interface__["data"][0]
         return address
 
-    def _checked(self, array: Any) -> np.ndarray:
+    def _checked(self, array: Any) -> Any:
         if not isinstance(array, (ndarray, np.ndarray)):
             raise TypeError(f"expected a cupy.ndarray or numpy.ndarray, got {type(array)}")
-        host = array._buffer if isinstance(array, ndarray) else array
+        host = array
         if host.shape != self._memory.shape:
             raise ValueError("shape mismatch")
         if host.dtype != self._memory.dtype:
@@ -93,13 +94,17 @@ class CUDAarray:
 
     def copy_from(self, in_arr: Any, stream: Any = None) -> None:
         """Copy from an array whose last axis holds the channels of each texel side by side."""
-        self._memory[...] = self._checked(in_arr)
+        given = self._checked(in_arr)
+        with contextlib.nullcontext() if stream is None else stream:
+            self._memory[...] = used(given) if isinstance(given, ndarray) else given
 
     def copy_to(self, out_arr: Any, stream: Any = None) -> None:
         """Copy to such an array."""
         if not out_arr.flags.c_contiguous:
             raise ValueError("The output array must be C-contiguous")
-        self._checked(out_arr)[...] = self._memory
+        given = self._checked(out_arr)
+        with contextlib.nullcontext() if stream is None else stream:
+            (target(given) if isinstance(given, ndarray) else given)[...] = self._memory
 
 
 class ResourceDescriptor:
@@ -274,4 +279,4 @@ def contents() -> dict[str, Any]:
     kinds = (ChannelFormatDescriptor, CUDAarray, ResourceDescriptor, TextureDescriptor, TextureObject)
     for kind in kinds:
         kind.__module__ = "cupy.cuda.texture"
-    return {kind.__name__: kind for kind in kinds}
+    return {kind.__name__: kind for kind in (*kinds, CUDARuntimeError)}
