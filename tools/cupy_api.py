@@ -145,18 +145,73 @@ def class_api(cls: type) -> dict[str, Any]:
     return {"methods": methods, "attributes": attributes}
 
 
+def source_tree(module: str) -> ast.Module:
+    """Return the syntax tree of a module of CuPy, which is not imported."""
+    package, _, inner = module.partition(".")
+    root = importlib.util.find_spec(package)
+    assert root is not None
+    assert root.submodule_search_locations is not None
+    folder = pathlib.Path(root.submodule_search_locations[0], *inner.split("."))
+    return ast.parse((folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")).read_text())
+
+
+def scipy_api(package: str) -> dict[str, dict[str, Any]]:
+    """Return functions with their parameters, and universal functions, of a package, read from its source."""
+    found: dict[str, dict[str, Any]] = {"functions": {}, "ufuncs": {}}
+    for node in source_tree(package).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            found["functions"][node.name] = parameters_of(node)
+        elif not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("cupy"):
+            continue
+        elif node.names[0].name == "*":
+            for kind, names in scipy_api(node.module or "").items():
+                found[kind].update(names)
+        else:
+            definitions = definitions_of(node.module or "")
+            for alias in node.names:
+                name, definition = alias.asname or alias.name, definitions.get(alias.name)
+                if name not in NOT_API and not name.startswith("_") and definition is not None:
+                    found["functions" if isinstance(definition, str) else "ufuncs"][name] = definition
+    return found
+
+
+def definitions_of(module: str) -> dict[str, Any]:
+    """Return what a module defines: the parameters of functions; operands, results and loops of universal functions."""
+    found: dict[str, Any] = {}
+    try:
+        body = source_tree(module).body
+    except OSError:  # compiled
+        return found
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = parameters_of(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            call = node.value
+            made = ast.unparse(call.func).rpartition(".")[2]
+            if made == "create_ufunc" and isinstance(node.targets[0], ast.Name) and isinstance(call.args[1], ast.Tuple):
+                loops = [one.elts[0] if isinstance(one, ast.Tuple) else one for one in call.args[1].elts]
+                types = [one.value for one in loops if isinstance(one, ast.Constant)]  # not those of bfloat16
+                inputs, _, outputs = types[0].partition("->")
+                found[node.targets[0].id] = (len(inputs), len(outputs), " ".join(types))
+    return found
+
+
+def parameters_of(node: ast.FunctionDef) -> str:
+    """Return the parameters of a function's definition, without annotations."""
+    for argument in ast.walk(node.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    text = re.sub(r"\b(?:cupy|cp)\.", "numpy.", ast.unparse(node.args))
+    return re.sub(r"(?<![.\w])pi\b", "numpy.pi", text)
+
+
 def imported_names(package: str) -> list[str]:
     """Return the public names that a package's ``__init__`` imports, read from its source.
 
     Several packages of `cupyx.scipy` can't be imported without CUDA's libraries.
     """
-    root = importlib.util.find_spec("cupyx")
-    assert root is not None
-    assert root.submodule_search_locations is not None
-    folder = pathlib.Path(root.submodule_search_locations[0], *package.split(".")[1:])
-    file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     names: set[str] = set()
-    for node in ast.parse(file.read_text()).body:
+    for node in source_tree(package).body:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if alias.name == "*":
@@ -183,6 +238,7 @@ def api() -> dict[str, Any]:
         name: value for name, value in sorted(runtime.items()) if name[0] != "_" and type(value) is int
     }
     result["SCIPY"] = {name: imported_names(f"cupyx.scipy.{name}") for name in SCIPY_MODULES}
+    result["SCIPY_CALLS"] = {name: scipy_api(f"cupyx.scipy.{name}") for name in SCIPY_MODULES}
     return result
 
 

@@ -11,15 +11,18 @@ import importlib
 import importlib.machinery
 import inspect
 import types
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _api
-from .functions import _words, is_on_device, wrapped
+from . import _api, asynchrony
+from .functions import _split, _spread, _words, is_on_device, with_signature, wrapped
 from .memory import alloc_pinned_memory
-from .ndarray import is_host_array, ndarray, unsupported, unwrap, used
+from .ndarray import is_host_array, ndarray, target, unsupported, unwrap, used
+from .scipy_dropped import DROPPED, ELSEWHERE
+from .ufunc import ufunc
 
 # Where CuPy takes data as device arrays only, found by calling a real one with lists: modules, and single functions.
 _STRICT_MODULES = _words("fft fftpack linalg ndimage spatial spatial.distance special stats")
@@ -54,17 +57,30 @@ def _inward(value: Any) -> Any:
         return type(value)(_inward(item) for item in value) if not hasattr(value, "_fields") else value
     if isinstance(value, dict):
         return {key: _inward(item) for key, item in value.items()}
+    if callable(value) and not isinstance(value, type):
+        return _callback(value)
     return value
 
 
-def _outward(value: Any) -> Any:
-    """Return a result of SciPy with its arrays on the device."""
+def _callback(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of device arrays as one that SciPy can call."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _inward(function(*map(_outward, args), **{name: _outward(value) for name, value in kwargs.items()}))
+
+    return call
+
+
+def _outward(value: Any, sources: Sequence[ndarray] = ()) -> Any:
+    """Return a result of SciPy with its arrays on the device; one that was given to be filled is given back."""
     if isinstance(value, (tuple, list)) and hasattr(value, "_fields"):
-        return tuple(_outward(item) for item in value)
+        return tuple(_outward(item, sources) for item in value)
     if isinstance(value, (np.ndarray, np.generic)):
-        return wrapped(value, ())
+        return wrapped(value, sources)
     if isinstance(value, (tuple, list)):
-        return type(value)(_outward(item) for item in value)
+        return type(value)(_outward(item, sources) for item in value)
+    if isinstance(value, dict):
+        return {key: _outward(item, sources) for key, item in value.items()}
     if type(value).__module__.startswith("scipy."):
         return Proxy(value)
     return value
@@ -96,10 +112,98 @@ def _converting(function: Callable[..., Any], *, strict: bool = False) -> Callab
         for value in _data(function, args, kwargs) if strict else ():
             if isinstance(value, (list, tuple)):
                 raise unsupported(value)
+        asynchrony.begin_operation()
+        given = [value for value in (*args, *kwargs.values()) if isinstance(value, ndarray)]
+        outputs = {name: value for name, value in kwargs.items() if name in _OUTPUTS and isinstance(value, ndarray)}
+        positional, named = _inward(args), _inward({name: kwargs[name] for name in kwargs if name not in outputs})
+        named.update({name: target(value) for name, value in outputs.items()})
         with np.errstate(all="ignore"):
-            return _outward(function(*_inward(args), **_inward(kwargs)))
+            return _outward(function(*positional, **named), given)
 
     return functools.wraps(function)(call) if hasattr(function, "__name__") else call
+
+
+def _silent(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does not warn, of integers given as real numbers for instance; CuPy's do not."""
+
+    def call(*values: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*values)
+
+    return call
+
+
+def _exprel(x: Any) -> Any:
+    """Return (exp(x) - 1) / x, which SciPy has for real numbers alone."""
+    if np.asarray(x).dtype.kind != "c":
+        return importlib.import_module("scipy.special").exprel(x)
+    return np.where(x == 0, np.ones_like(x), np.expm1(x) / np.where(x == 0, 1, x))
+
+
+_OUTPUTS = ("out", "output", "distances", "indices")
+
+
+def _called_as_by_cupy(path: str, name: str, function: Callable[..., Any], strict: bool) -> Callable[..., Any]:
+    """Return a function of SciPy's with CuPy's parameters and defaults."""
+    text = _api.SCIPY_CALLS[path]["functions"][name]
+    defaults = {
+        word.partition("=")[0]: word.partition("=")[2] for word in _split(text) if word.lstrip("*") and word != "/"
+    }
+    known = {"numpy": np, "inf": np.inf}
+    values_of = {one: eval(default, known) for one, default in defaults.items() if default}
+    try:
+        theirs: Any = inspect.signature(function).parameters
+    except ValueError:  # compiled: all by position
+        theirs = {}
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in theirs.values())
+    convert = _converting(function, strict=strict)
+
+    def call(values: dict[str, Any]) -> Any:
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for parameter, value in values.items():
+            if parameter.startswith("**"):
+                keywords.update(value)
+            elif parameter.startswith("*"):
+                positional.extend(value)
+            elif parameter not in values_of:
+                positional.append(value)
+            elif parameter in theirs:
+                if not _is_same(value, theirs[parameter].default):
+                    keywords[parameter] = value
+            elif not _is_same(value, values_of[parameter]):
+                if not takes_any:
+                    raise NotImplementedError(
+                        f"cupyx.scipy.{path}.{name}(): the installed SciPy, by which the stand-in serves it, has no "
+                        f"{parameter}; test this code on a GPU"
+                    )
+                keywords[parameter] = value
+        return convert(*positional, **keywords)
+
+    return with_signature(name, text, call, f"cupyx.scipy.{path}")
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+class _SpecialFunction(ufunc):
+    """A universal function of ``cupyx.scipy.special``, with the types that CuPy's loops take and give."""
+
+    def __init__(self, name: str, function: Any) -> None:
+        nin, nout, types = _api.SCIPY_CALLS["special"]["ufuncs"][name]
+        super().__init__(name, nin, nout, types.split(), _silent(_exprel if name == "exprel" else function))
+
+    def _operands(self, values: list[Any], types: Any) -> list[Any]:
+        """Return operands as precise as the result: CuPy computes some functions of half precision in double."""
+        wanted = np.dtype(types[0])
+        return [
+            value.astype(wanted)
+            if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc" and value.dtype < wanted
+            else value
+            for value in values
+        ]
 
 
 def _data(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -122,8 +226,12 @@ class _ScipyModule(types.ModuleType):
             return list(names)
         if name not in names:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        if (path, name) in ELSEWHERE:
+            owner, there = ELSEWHERE[path, name]
+            vars(self)[name] = found = getattr(importlib.import_module(owner), there)
+            return found
         module = importlib.import_module(f"scipy.{path}")
-        value = getattr(module, name, None)
+        value = DROPPED.get(path, {}).get(name) or getattr(module, name, None)
         if value is None:
             raise AttributeError(
                 f"module {self.__name__!r} has no attribute {name!r}: CuPy has it, but the installed SciPy, by which "
@@ -133,7 +241,16 @@ class _ScipyModule(types.ModuleType):
             )
         qualified = f"{path}.{name}"
         strict = (path in _STRICT_MODULES or qualified in _STRICT) and qualified not in _TAKE_LISTS
-        served = _converting(value, strict=strict) if callable(value) else value
+        calls = _api.SCIPY_CALLS[path]
+        served: Any = value
+        if name in DROPPED.get(path, {}):
+            served = with_signature(name, calls["functions"][name], _spread(value), self.__name__)
+        elif name in calls["ufuncs"]:
+            served = _SpecialFunction(name, value)
+        elif name in calls["functions"]:
+            served = _called_as_by_cupy(path, name, value, strict)
+        elif callable(value):
+            served = _converting(value, strict=strict)
         vars(self)[name] = served
         return served
 

@@ -33,16 +33,18 @@ class ufunc:
         Numbers of operands and results.
     types : sequence of str
         The loops, as ``"dd->d"``, in the order in which they are tried.
+    compute : callable, optional
+        What calculates, with NumPy arrays; by default NumPy's function of that name.
     """
 
-    def __init__(self, name: str, nin: int, nout: int, types: Sequence[str]) -> None:
+    def __init__(self, name: str, nin: int, nout: int, types: Sequence[str], compute: Any = None) -> None:
         self.name = f"cupy_{name}"
         self.__name__ = name
         self.nin = nin
         self.nout = nout
         self.nargs = nin + nout
         self.types = list(types)
-        self._compute: Any = COMPUTE.get(name) or getattr(np, name)
+        self._compute: Any = compute or COMPUTE.get(name) or getattr(np, name)
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.name}'>"
@@ -101,7 +103,7 @@ class ufunc:
             inputs, types = self._loop_for(check_dtype(dtype))
             values = [np.asarray(value).astype(char) for value, char in zip(values, inputs, strict=True)]
         with np.errstate(all="ignore"):
-            computed = self._compute(*_for_numpy(self.__name__, values))
+            computed = self._compute(*self._operands(values, types))
         results = []
         for position, result in enumerate(computed if self.nout > 1 else (computed,)):
             if outputs:
@@ -120,6 +122,10 @@ class ufunc:
                 with np.errstate(all="ignore"):
                     results.append(wrap(np.asarray(result).astype(types[position], copy=False), *sources))
         return tuple(results) if self.nout > 1 else results[0]
+
+    def _operands(self, values: list[Any], types: Any) -> list[Any]:
+        """Return operands for which there is a loop where CuPy has one."""
+        return _for_numpy(self.__name__, values)
 
     def _has(self, method: str) -> None:
         if self.__name__ not in METHODS[method]:
