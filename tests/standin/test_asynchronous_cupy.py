@@ -313,6 +313,51 @@ class TestOverwriting:
         for result in results:
             np.testing.assert_array_equal(result.get(), X + 1)
 
+    @pytest.mark.parametrize("wait", [False, True])
+    def test_memory_that_is_freed_while_another_stream_uses_it(self, wait):
+        with stream() as s:
+            a = cp.asarray(X)
+        t = stream()
+        t.wait_event(s.record())
+        with t:
+            b = a * 2
+        if wait:
+            s.wait_event(t.record())
+        del a
+        with s:
+            c = cp.zeros(1000)  # in the same memory, as the pool would have it
+        cp.cuda.Device().synchronize()
+        assert np.isnan(b.get()).all() != wait
+        assert (c.get() == 0).all()
+
+    @pytest.mark.parametrize("wait", [False, True])
+    def test_memory_that_is_freed_while_another_stream_writes_to_it(self, wait):
+        with stream() as s:
+            a = cp.empty(1000)
+            t = stream()
+            with t:
+                a.fill(1)
+            if wait:
+                s.wait_event(t.record())
+            del a
+            c = cp.zeros(1000)
+        cp.cuda.Device().synchronize()
+        assert np.isnan(c.get()).all() != wait
+
+    def test_temporaries_are_no_danger(self):
+        a = cp.asarray(X)
+        cp.cuda.Device().synchronize()
+        for _ in range(3):
+            with stream():
+                b = (a * 2 + 1) / (a + 1)
+                cp.cuda.get_current_stream().synchronize()
+        np.testing.assert_array_equal(b.get(), (2 * X + 1) / (X + 1))
+        with cp.cuda.Stream():  # ordered with the null stream
+            c = (a * 2 + 1).sum()
+        d = cp.zeros(1000)
+        assert float(c) == (2 * X + 1).sum()
+        assert (d.get() == 0).all()
+
     def test_long_loops_keep_little(self):
         from cunumpy.kernel_testing._fake_cupy import asynchrony
 

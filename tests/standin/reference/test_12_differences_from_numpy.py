@@ -17,10 +17,25 @@ def test_an_index_out_of_bounds_is_told_instead_of_wrapped():
         cp.arange(3)[cp.array([5])]
 
 
-def test_casts_at_the_edges_do_not_warn():
-    a = cp.array([-1.5, np.inf, np.nan])
-    assert a.astype(cp.uint8).dtype == np.uint8
-    assert a.astype(cp.int32).dtype == np.int32
+def test_of_several_values_for_one_element_not_the_last_is_kept():
+    a, b = cp.zeros(3), cp.zeros((2, 2))
+    a[[0, 0]] = [1, 2]
+    assert float(a[0]) == 1  # NumPy: 2; CuPy: one of them
+    b[cp.array([1, 0, 1]), cp.array([0, 1, 0])] = cp.array([3.0, 4.0, 5.0])
+    assert b.get().tolist() == [[0, 4], [3, 0]]
+    a[[1, 1, 2]] = 7
+    assert a.get().tolist() == [1, 7, 7]
+
+
+def test_casts_at_the_edges_are_cudas():
+    a = cp.array([-1.5, np.inf, -np.inf, np.nan, 300.7])
+    assert a.astype(cp.uint8).get().tolist() == [0, 255, 0, 0, 44]
+    assert a.astype(cp.int32).get().tolist() == [-1, 2**31 - 1, -(2**31), -(2**31), 300]
+    assert a.astype(cp.float32).astype(cp.int32).get().tolist() == [-1, 2**31 - 1, -(2**31), 0, 300]
+    assert a.astype(cp.uint64).get().tolist() == [0, 2**64 - 1, 0, 2**63, 300]
+    b = cp.zeros(5, cp.uint32)
+    b[...] = a
+    assert b.get().tolist() == [0, 2**32 - 1, 0, 2**31, 300]
 
 
 @pytest.mark.parametrize("values", [["a", "b"], [object()], [b"x"]], ids=["str", "object", "bytes"])

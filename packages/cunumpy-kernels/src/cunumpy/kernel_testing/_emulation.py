@@ -481,8 +481,9 @@ def fake_cupy_session(
         Refuse NumPy arrays as arguments of launches, as a GPU does; see `emulated_launches`.
     asynchronous : bool, default: False
         Work on streams is late: a read that no stream, event or wait puts after a write sees what was there before, NaN
-        in new memory, and copies to the host are made when the host waits for them. For the whole program, set
-        ``CUNUMPY_FAKE_CUPY_ASYNC=1``. Each write keeps a copy of the memory.
+        in new memory, copies to the host are made when the host waits for them, and what is overwritten too early
+        makes results NaN. For the whole program, set ``CUNUMPY_FAKE_CUPY_ASYNC=1``. Writes keep copies of the memory
+        until they are waited for.
 
     Raises
     ------

@@ -15,6 +15,7 @@ how many of each stream come before what they do next.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import ctypes
 import itertools
@@ -41,6 +42,8 @@ _blocking: set[int] = set()  # streams that order themselves with the null strea
 unblocked: set[int] = set()  # those that were made not to
 _pending: list[_Late] = []
 _used: weakref.WeakSet[_Area] = weakref.WeakSet()  # memory with reads or writes that nobody has waited for
+_freed: collections.deque[_Area] = collections.deque()  # memory that is gone, perhaps too early: the latest
+_free: list[_Area] = []  # and the rest of it
 _threads = itertools.count(-1000, -1)
 NULL = 0
 POISON = 0xFF  # NaN as float, -1 as int
@@ -254,15 +257,21 @@ _orders = itertools.count()
 class _Area:
     """What has been done with a piece of memory since it was waited for."""
 
-    __slots__ = ("__weakref__", "_memory", "late", "low", "reads", "size", "sweep", "writes")
+    __slots__ = ("__weakref__", "_memory", "late", "low", "reads", "size", "stream", "sweep", "writes")
 
     def __init__(self, memory: BaseMemory) -> None:
-        self._memory = weakref.ref(memory)
+        self._memory = weakref.ref(memory, self._is_gone)
+        self.stream: int | None = None  # which it was allocated in
         self.low, self.size = memory._extent()
         self.writes: list[_Write] = []
         self.reads: list[_Read] = []
         self.late: list[_Late] = []
         self.sweep = 32  # so many reads are looked through
+
+    def _is_gone(self, _: Any) -> None:
+        """Note that the memory may be given away again, to work of the stream that it was allocated in."""
+        if self.stream is not None and (self.reads or self.writes):
+            _freed.append(self)  # no more here: memory dies anywhere
 
     def is_there(self) -> bool:
         """Whether there still is such memory."""
@@ -342,9 +351,11 @@ def begins(array: Any) -> None:
     """Say that an array's memory is new, and nothing has been written to it yet."""
     with _lock:
         array._memory._area = None
-        memory = area_of(array._memory).bytes()
+        area = area_of(array._memory)
+        memory = area.bytes()
         if memory is not None:
             memory[...] = POISON
+        _take_from_freed(area, _current(), dict(_before(_current())))
 
 
 def wrote(array: Any) -> None:
@@ -353,10 +364,31 @@ def wrote(array: Any) -> None:
         key = _current()
         array._memory._area = None
         area = area_of(array._memory)
+        clock = dict(_before(key))
         write = _Write(key, _step(key), None)
+        if _take_from_freed(area, key, clock):
+            write.raced = np.ones(area.size, bool)
         area.writes = [write]
         _used.add(area)
         _add_sources(area, write, _sources())
+
+
+def _take_from_freed(area: _Area, key: int, clock: Clock) -> bool:
+    """Let new memory be what a pool would give: memory of this stream that is free, though others may still use it.
+
+    What they were to read from it is spoiled. Returns whether they may still write to it.
+    """
+    area.stream = key
+    while _freed:
+        _free.append(_freed.popleft())
+    for other in _free:
+        if other.stream == key and area.size <= other.size:
+            _free.remove(other)
+            for read in other.reads:
+                if not _covers(clock, read):
+                    _spoil(read)
+            return any(not _covers(clock, write) for write in other.writes)
+    return False
 
 
 def writing(array: Any, late: Callable[[], None] | None = None, stream: Any = None) -> None:
@@ -758,8 +790,12 @@ def _settle(area: _Area) -> None:
     """Forget what the host has waited for."""
     memory = area.bytes()
     if memory is None:
-        area.writes, area.reads = [], []
-        _used.discard(area)
+        area.writes = [write for write in area.writes if not _covers(_done, write)]
+        area.reads = [read for read in area.reads if not _covers(_done, read)]
+        if not (area.writes or area.reads):
+            _used.discard(area)
+            if area in _free:
+                _free.remove(area)
         return
     area.note_changes()
     area.reads = [read for read in area.reads if not _covers(_done, read)]

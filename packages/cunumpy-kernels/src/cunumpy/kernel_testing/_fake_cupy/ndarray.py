@@ -198,6 +198,40 @@ def operand(value: Any) -> Any:
     raise unsupported(value)
 
 
+def _is_cuda_cast(values: Any, dtype: np.dtype[Any]) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind == "f" and dtype.kind in "iu"
+
+
+def cuda_cast(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Return real numbers as integers, by CUDA's conversions: those outside of the limits become the limits.
+
+    NumPy leaves that open. NaN is 0 where single precision becomes at most 32 bits, else the smallest integer (PTX, ``cvt``). Types below 32
+    bits get the low bits of 32.
+    """
+    if not _is_cuda_cast(values, dtype):
+        return values
+    wide = np.dtype(f"{dtype.kind}{max(dtype.itemsize, 4)}")
+    limits = np.iinfo(wide)
+    with np.errstate(all="ignore"):
+        result: np.ndarray[Any, Any] = np.asarray(values.astype(wide))
+        result[values <= limits.min] = limits.min
+        result[values >= float(limits.max)] = limits.max
+        of_nan = 0 if values.dtype.itemsize < 8 and wide.itemsize < 8 else 1 << (8 * wide.itemsize - 1)
+        result[np.isnan(values)] = of_nan - (2 * of_nan if dtype.kind == "i" else 0)
+        return result.astype(dtype)
+
+
+def _assign(buffer: np.ndarray[Any, Any], index: Any, data: Any) -> None:
+    """Assign to selected elements. Of several values for one element the first is kept: CuPy keeps any of them."""
+    if np.size(data) > 1:
+        places = np.arange(buffer.size).reshape(buffer.shape)[index]
+        if np.unique(places).size < places.size:
+            values = np.broadcast_to(data, places.shape).ravel()
+            buffer.flat[places.ravel()[::-1]] = values[::-1]
+            return
+    buffer[index] = data
+
+
 def reshaped(
     buffer: np.ndarray[Any, Any], shape: Any, order: Any = "C", copy: bool | None = None
 ) -> np.ndarray[Any, Any]:
@@ -729,7 +763,10 @@ class ndarray:
         dtype = check_dtype(dtype)
         asynchrony.begin_operation()
         with np.errstate(all="ignore"):
-            return wrap(_seen(self).astype(dtype, order=order or "K", copy=copy), self)  # type: ignore[call-overload]
+            buffer = _seen(self)
+            if _is_cuda_cast(buffer, dtype):
+                return wrap(np.array(cuda_cast(buffer, dtype), order=order or "K"))  # type: ignore[call-overload]
+            return wrap(buffer.astype(dtype, order=order or "K", copy=copy), self)  # type: ignore[call-overload]
 
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
         """Return a view, with the memory read as another type if asked."""
@@ -839,15 +876,15 @@ class ndarray:
             if not _is_basic(key):
                 index = _index(key)
                 with changed(self) as buffer:
-                    buffer[index] = data
+                    _assign(buffer, index, cuda_cast(data, self.dtype))
             elif asynchrony.is_on():
                 check_device(self)
                 place = self._buffer[(*key, ...) if isinstance(key, tuple) and Ellipsis not in key else key]
                 part = place if isinstance(place, np.ndarray) else self._buffer[key, ...]
                 asynchrony.write_region(asynchrony.area_of(self._memory), part)
-                part[...] = data
+                part[...] = cuda_cast(data, self.dtype)
             else:
-                target(self)[key] = data
+                target(self)[key] = cuda_cast(data, self.dtype)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("'cupy.ndarray' object does not support item deletion")
