@@ -205,8 +205,8 @@ def _is_cuda_cast(values: Any, dtype: np.dtype[Any]) -> bool:
 def cuda_cast(values: Any, dtype: np.dtype[Any]) -> Any:
     """Return real numbers as integers, by CUDA's conversions: those outside of the limits become the limits.
 
-    NumPy leaves that open. NaN is 0 where single precision becomes at most 32 bits, else the smallest integer (PTX, ``cvt``). Types below 32
-    bits get the low bits of 32.
+    NumPy leaves that open. NaN is 0 where single precision becomes at most 32 bits, else the smallest integer (PTX,
+    ``cvt``). Types below 32 bits get the low bits of 32.
     """
     if not _is_cuda_cast(values, dtype):
         return values
