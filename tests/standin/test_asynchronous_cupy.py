@@ -358,6 +358,50 @@ class TestOverwriting:
         assert float(c) == (2 * X + 1).sum()
         assert (d.get() == 0).all()
 
+    def test_elements_that_are_replaced_by_what_they_were_are_not_spoiled(self):
+        a = cp.ones(1000)
+        cp.cuda.Device().synchronize()
+        s, t = stream(), stream()
+        with s:
+            b = a + 1
+            event = s.record()
+            b.fill(2)
+        t.wait_event(cp.cuda.Event())
+        with t:
+            a.fill(0)
+        cp.cuda.Device().synchronize()
+        assert event.done
+        assert (b.get() == 2).all()
+
+    def test_many_streams(self):
+        from cunumpy.kernel_testing._fake_cupy import asynchrony
+
+        a = cp.zeros(10)
+        kept = cp.cuda.Stream()
+        for number in range(200):
+            with cp.cuda.Stream() if number % 3 else kept as s:
+                a += 1
+                s.synchronize()
+        assert float(a[0]) == 200
+        assert len(asynchrony._known) < 100
+
+    def test_callbacks_may_wait_for_other_threads(self):
+        s, done = stream(), threading.Event()
+
+        def in_thread():
+            (cp.ones(3) + 1).get()
+            done.set()
+
+        def callback(_):
+            thread = threading.Thread(target=in_thread)
+            thread.start()
+            assert done.wait(20)
+            thread.join()
+
+        s.launch_host_func(callback, None)
+        s.synchronize()
+        assert done.is_set()
+
     def test_long_loops_keep_little(self):
         from cunumpy.kernel_testing._fake_cupy import asynchrony
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Clock = dict[int, int]
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 _on = 0
 _lock = threading.RLock()
@@ -48,6 +49,7 @@ _threads = itertools.count(-1000, -1)
 NULL = 0
 POISON = 0xFF  # NaN as float, -1 as int
 _MOST_WORK = 10_000  # of deciding whether two strided selections meet
+_MOST_STREAMS = 64  # that are kept in mind although nobody waits for them
 _MOST_WRITES = 64  # to one piece of memory that are told apart
 
 
@@ -108,7 +110,7 @@ def enter(stream: Any) -> int:
     """Return a stream's number, after making it known."""
     key = key_of(stream)
     if key not in _known:
-        _known[key] = {}
+        _known[key] = {key: _done[key]} if key in _done else {}
         if key != NULL and key not in unblocked:
             _blocking.add(key)
     return key
@@ -181,11 +183,6 @@ class _Region:
         except np.exceptions.TooHardError:
             return False
 
-    def covers_all(self, area: _Area) -> bool:
-        """Whether it is all of a piece of memory."""
-        dense = int(np.prod(self.shape)) * self.item == self.high - self.low
-        return dense and self.low <= area.low and area.low + area.size <= self.high
-
     def covers(self, other: _Region) -> bool:
         """Whether it is all the bytes between the first and the last of another."""
         dense = int(np.prod(self.shape)) * self.item == self.high - self.low
@@ -195,13 +192,13 @@ class _Region:
 class _Write:
     """A write, with what was there before."""
 
-    __slots__ = ("before", "changed", "item", "order", "place", "raced", "sources", "stream")
+    __slots__ = ("before", "changed", "order", "place", "raced", "sources", "stream")
 
-    def __init__(self, stream: int, place: int, before: Bytes | None, item: int = 1) -> None:
-        self.stream, self.place, self.before, self.item = stream, place, before, item
+    def __init__(self, stream: int, place: int, before: Bytes | None, changed: Mask) -> None:
+        self.stream, self.place, self.before = stream, place, before
+        self.changed = changed  # which bytes
+        self.raced: Mask | None = None  # which bytes an unordered write has written, too
         self.sources: set[_Read] = set()  # from which this was calculated
-        self.changed: Any = None  # which bytes; found out when there is more to do with the memory
-        self.raced: Any = None  # which bytes an unordered write has written, too
         self.order = next(_orders)
 
 
@@ -241,14 +238,13 @@ class _Read:
 class _Late:
     """What happens when the host waits."""
 
-    __slots__ = ("action", "area", "clock", "order", "place", "region", "stream")
+    __slots__ = ("action", "area", "clock", "place", "region", "stream")
 
     def __init__(self, stream: int, place: int, action: Callable[[], None]) -> None:
         self.stream, self.place, self.action = stream, place, action
         self.area: _Area | None = None  # memory that it writes to
         self.region: _Region | None = None
         self.clock: Clock = {}
-        self.order = next(_orders)
 
 
 _orders = itertools.count()
@@ -292,16 +288,8 @@ class _Area:
         assert found is not None
         return found
 
-    def note_changes(self) -> None:
-        """Find out what the last write has changed, before anything else is done with the memory."""
-        if self.writes and self.writes[-1].changed is None:
-            last = self.writes[-1]
-            last.changed = (
-                np.ones(self.size, bool) if last.before is None else _whole(last.before != self.there(), last.item)
-            )
 
-
-def _whole(changed: np.ndarray[Any, Any], item: int) -> np.ndarray[Any, Any]:
+def _whole(changed: Mask, item: int) -> Mask:
     """Let bytes of an element count as changed together."""
     if item > 1:
         end = changed.size // item * item
@@ -365,9 +353,9 @@ def wrote(array: Any) -> None:
         array._memory._area = None
         area = area_of(array._memory)
         clock = dict(_before(key))
-        write = _Write(key, _step(key), None)
+        write = _Write(key, _step(key), None, np.ones(area.size, bool))
         if _take_from_freed(area, key, clock):
-            write.raced = np.ones(area.size, bool)
+            write.raced = write.changed
         area.writes = [write]
         _used.add(area)
         _add_sources(area, write, _sources())
@@ -419,8 +407,8 @@ def write_region(
 def _add_write(area: _Area, region: _Region, key: int, place: int, clock: Clock) -> None:
     """Keep what is there before a write; one with the last write, where nobody can see that alone."""
     last = area.writes[-1] if area.writes else None
-    sources = _sources()
-    replaces = region.covers_all(area)
+    sources, changed = _sources(), _mask(area, region)
+    replaces = bool(changed.all())
     if (
         last is not None
         and last.stream == key
@@ -428,30 +416,27 @@ def _add_write(area: _Area, region: _Region, key: int, place: int, clock: Clock)
         and _told.get(key, 0) < last.place
         and (replaces or last.sources == sources or len(area.writes) >= _MOST_WRITES)
     ):
-        last.place, last.changed = place, None
+        last.place, last.changed = place, last.changed | changed
         if replaces:
             last.sources, last.order = set(), next(_orders)
         write = last
     else:
-        area.note_changes()
-        write = _Write(key, place, area.there().copy())
+        write = _Write(key, place, area.there().copy(), changed)
         area.writes.append(write)
-    write.item = max(write.item, region.item)
-    _find_races(area, region, write, clock)
+    _find_races(area, changed, write, clock)
     _add_sources(area, write, sources)
 
 
-def _find_races(area: _Area, region: _Region | np.ndarray[Any, Any], write: _Write, clock: Clock) -> None:
+def _find_races(area: _Area, changed: Mask, write: _Write, clock: Clock) -> None:
     """Mark which bytes of a write have been written by unordered writes, too."""
     for other in area.writes:
         if other is not write and not _covers(clock, other):
-            mine = _mask(area, region) if isinstance(region, _Region) else region
-            both = mine & other.changed
+            both = changed & other.changed
             if both.any():
                 write.raced = both if write.raced is None else write.raced | both
 
 
-def _mask(area: _Area, region: _Region) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _mask(area: _Area, region: _Region) -> Mask:
     """Return which bytes of memory are a region's."""
     mask = np.zeros(area.size, bool)
     if region.high > region.low:
@@ -522,7 +507,6 @@ def _add_sources(area: _Area, write: _Write, sources: set[_Read]) -> None:
         if memory is None or write.order != order or write not in area.writes:
             return False
         if do_it:
-            area.note_changes()
             left = write.changed.copy()
             for newer in area.writes[area.writes.index(write) + 1 :]:
                 if newer.before is not None:
@@ -548,14 +532,14 @@ def behind(buffer: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], Any] | N
     return None
 
 
-def seen(array: Any, stream: Any = None) -> np.ndarray[Any, Any]:
-    """Return the buffer as a stream sees it, the current one by default: what it does not wait for is not there."""
+def seen(array: Any) -> np.ndarray[Any, Any]:
+    """Return the buffer as the current stream sees it: what it does not wait for is not there."""
     buffer: np.ndarray[Any, Any] = array._buffer
     if buffer.size == 0:
         return buffer
     with _lock:
         area = area_of(array._memory)
-        old = read_region(area, buffer, stream)
+        old = read_region(area, buffer)
         if old is None:
             return buffer
         _operation().shadows.append(_Shadow(area, array, old))
@@ -563,14 +547,14 @@ def seen(array: Any, stream: Any = None) -> np.ndarray[Any, Any]:
         return np.ndarray(buffer.shape, buffer.dtype, old, offset, buffer.strides)
 
 
-def read_region(area: _Area, buffer: np.ndarray[Any, Any], stream: Any = None, in_part: bool = False) -> Bytes | None:
+def read_region(area: _Area, buffer: np.ndarray[Any, Any], stream: Any = None) -> Bytes | None:
     """Say that a stream reads a part of memory; return the memory as it sees it, or None if that is the true one."""
     with _lock:
         key = _key(stream)
         clock = dict(_before(key))
         _finish_before(area, clock)
         region = _Region(buffer)
-        _keep_read(area, _Read(key, _step(key), area, region, in_part, clock))
+        _keep_read(area, _Read(key, _step(key), area, region, False, clock))
         return _old(area, region, clock)
 
 
@@ -596,7 +580,6 @@ def _old(area: _Area, region: _Region, clock: Clock) -> Bytes | None:
     hidden = [write for write in area.writes if not _covers(clock, write)]
     if not hidden and all(write.raced is None for write in area.writes):
         return None
-    area.note_changes()
     state = area.there().copy()
     open_bytes = np.ones(area.size, bool)
     for write in reversed(area.writes):
@@ -647,7 +630,6 @@ def launching(arrays: Iterable[Any], stream: Any = None) -> Iterator[None]:
         shown: list[tuple[_Area, Any, Bytes, Bytes]] = []
         for area, array in areas.values():
             _finish_before(area, clock)
-            area.note_changes()
             memory = area.there()
             true = memory.copy()
             old = _old(area, _Region(memory), clock)
@@ -669,14 +651,13 @@ def _launched(key: int, clock: Clock, shown: list[tuple[_Area, Any, Bytes, Bytes
         if not changed.any():
             _keep_read(area, _Read(key, place, area, _Region(array._buffer), True, clock))
     sources = _sources()
-    for area, array, true, changed in changes:
+    for area, _, true, changed in changes:
         memory = area.there()
         if changed.any():
             after = memory[changed]
             memory[...] = true
             _overwrite_changed(area, changed, clock)
-            write = _Write(key, place, true, array.itemsize)
-            write.changed = changed
+            write = _Write(key, place, true, changed)
             area.writes.append(write)
             _find_races(area, changed, write, clock)
             _used.add(area)
@@ -732,19 +713,21 @@ def _finish_before(area: _Area, clock: Clock) -> None:
 
 def _complete(one: _Late) -> None:
     """Do what is due; a copy becomes the newest write to its memory."""
-    if one in _pending:
+    with _lock:
+        if one not in _pending:
+            return
         _pending.remove(one)
         area = one.area
-        if area is None:
-            one.action()
-        elif area.bytes() is not None:
+        if area is not None:
             area.late.remove(one)
-            area.note_changes()
-            assert one.region is not None
-            write = _Write(one.stream, one.place, area.there().copy(), one.region.item)
-            _find_races(area, one.region, write, one.clock)
-            area.writes.append(write)
-            one.action()
+            if area.is_there():
+                assert one.region is not None
+                write = _Write(one.stream, one.place, area.there().copy(), _mask(area, one.region))
+                _find_races(area, write.changed, write, one.clock)
+                area.writes.append(write)
+                one.action()
+            return
+    one.action()  # somebody's function, which may wait for other threads
 
 
 def recorded(stream: Any) -> Clock:
@@ -779,11 +762,25 @@ def wait_for(clock: Clock) -> None:
     """Let the host wait for an event."""
     with _lock:
         _join(_done, clock)
-        # In the order in which they were given: a callback may read what a copy brings.
-        for one in [one for one in _pending if _covers(_done, one)]:
-            _complete(one)
+        due = [one for one in _pending if _covers(_done, one)]
+    for one in due:  # in the order in which they were given: a callback may read what a copy brings
+        _complete(one)
+    with _lock:
         for area in list(_used):
             _settle(area)
+        if len(_known) > _MOST_STREAMS:
+            _forget_streams()
+
+
+def _forget_streams() -> None:
+    """Forget streams of which all has been waited for; most of them are gone."""
+    for key, clock in list(_known.items()):
+        if key != NULL and clock.get(key, 0) <= _done.get(key, 0):
+            del _known[key]
+    for clock in _known.values():
+        for key in [key for key, place in clock.items() if place <= _done.get(key, 0) and key not in _known]:
+            del clock[key]
+    _blocking.intersection_update(_known)
 
 
 def _settle(area: _Area) -> None:
@@ -797,7 +794,6 @@ def _settle(area: _Area) -> None:
             if area in _free:
                 _free.remove(area)
         return
-    area.note_changes()
     area.reads = [read for read in area.reads if not _covers(_done, read)]
     kept: list[_Write] = []
     for number, write in enumerate(area.writes):
