@@ -48,7 +48,7 @@ _free: list[_Area] = []  # and the rest of it
 _threads = itertools.count(-1000, -1)
 NULL = 0
 POISON = 0xFF  # NaN as float, -1 as int
-_MOST_WORK = 10_000  # of deciding whether two strided selections meet
+_MOST_WORK: Any = 10_000  # of deciding whether two strided selections meet
 _MOST_STREAMS = 64  # that are kept in mind although nobody waits for them
 _MOST_WRITES = 64  # to one piece of memory that are told apart
 
@@ -331,7 +331,8 @@ class WholeMemory:
     def __init__(self, memory: BaseMemory) -> None:
         low, size = memory._extent()
         self._memory = memory
-        self._buffer = np.frombuffer((ctypes.c_uint8 * size).from_address(low), np.uint8)
+        there: Any = (ctypes.c_uint8 * size).from_address(low)
+        self._buffer = np.frombuffer(there, np.uint8)
         self.itemsize: int = getattr(getattr(memory, "_array", None), "itemsize", 1)
 
 

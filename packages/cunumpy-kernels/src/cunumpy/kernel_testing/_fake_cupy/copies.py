@@ -28,7 +28,8 @@ def address_of(place: Any) -> int:
 
 def bytes_at(address: int, size: int) -> Bytes:
     """Return memory as an array; somebody else has to keep it alive."""
-    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8)
+    there: Any = (ctypes.c_uint8 * size).from_address(address)
+    return np.frombuffer(there, np.uint8)
 
 
 def copy(destination: int, source: int, size: int, stream: Any, *, waits: bool) -> None:

@@ -43,7 +43,8 @@ def sctype2char(sctype: Any) -> str:
     found = obj2sctype(sctype)
     if found is None:
         raise ValueError("unrecognized type")
-    return np.dtype(found).char
+    character: str = np.dtype(found).char
+    return character
 
 
 def issctype(rep: Any) -> bool:

@@ -277,7 +277,7 @@ def polyval(p: Any, x: Any) -> Any:
     if p.ndim > 1:
         raise ValueError("p must be 1d array")
     if isinstance(x, poly1d):
-        composed = np.polyval(np.poly1d(used(p)), np.poly1d(used(x.coeffs)))
+        composed: Any = np.polyval(np.poly1d(used(p)), np.poly1d(used(x.coeffs)))
         return poly1d(wrap(np.atleast_1d(composed.coeffs)))
     values = used(p)
     where = used(x if isinstance(x, ndarray) else announced_copy(x, "polyval()"))

@@ -137,8 +137,9 @@ def freeAsync(ptr: int, stream: int) -> None:
 def hostAlloc(size: int, flags: int) -> int:
     """Allocate pinned memory."""
     one = memory.PinnedMemory(size, flags)
-    _given_on_host[one.ptr] = one
-    return one.ptr
+    address: int = one.ptr
+    _given_on_host[address] = one
+    return address
 
 
 def freeHost(ptr: int) -> None:

@@ -99,7 +99,7 @@ def sph_harm(m: Any, n: Any, theta: Any, phi: Any, out: Any = None) -> Any:
 
 
 def _renamed(name: str, new: str, *args: Any, **kwargs: Any) -> Any:
-    from cupyx.scipy import special  # type: ignore[import-not-found]
+    from cupyx.scipy import special
 
     warnings.warn(f"`{name}` is deprecated, use `{new}`.", DeprecationWarning, stacklevel=5)
     return getattr(special, new)(*args, **kwargs)
