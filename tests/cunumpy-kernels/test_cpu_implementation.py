@@ -147,13 +147,13 @@ def test_folders(package_of):
 
 @pytest.fixture
 def package_of(tmp_path, monkeypatch):
-    def make(files: dict[str, str]) -> str:
+    def make(files: dict[str, str], package: str = "kernels_for_the_cpu") -> str:
         for name, text in files.items():
-            path = tmp_path / "kernels_for_the_cpu" / name
+            path = tmp_path / package / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         monkeypatch.syspath_prepend(tmp_path)
-        return "kernels_for_the_cpu"
+        return package
 
     return make
 
@@ -185,6 +185,37 @@ def test_a_source_that_does_not_compile_is_an_error_and_no_reason_for_python():
     for _ in range(2):
         with pytest.raises(CompileError, match=r"axpy.cu:1:.*missing"):
             kernel(np.ones(1))
+
+
+GENERIC = """from typing import TypeVar
+
+T = TypeVar("T", float, complex)
+
+
+def axpy(a: "T", x: "T[:]", y: "T[:]", n: int):
+    y[:n] += a * x[:n]
+    return "python"
+"""
+
+
+def test_types_that_only_the_host_function_declares_are_for_python(package_of):
+    files = {"axpy/axpy_kernels.py": GENERIC, "axpy/axpy_cuda.cu": AXPY_CUDA}
+    kernel = Kernel.from_folder(package_of(files, "generic_kernels_for_the_cpu") + ".axpy")
+    kernel.check_signature()
+    np.testing.assert_array_equal(computed(kernel), EXPECTED)
+    x, y = np.arange(3) + 1j, np.zeros(3, complex)
+    with pytest.warns(CuNumpyWarning, match=r"'axpy': runs as plain Python.*'x' is of complex128: its CUDA .* float64"):
+        assert kernel(2.0, x, y, 3) == "python"
+    assert kernel(2j, x, y=y, n=3, n_threads=3) == "python"  # the first call is warned of
+    np.testing.assert_array_equal(y, (2 + 2j) * x)
+    np.testing.assert_array_equal(computed(kernel), EXPECTED)
+    with pytest.raises(ArgumentTypeError, match=r"'x' \(const double\*\) must be .* of dtype float64.*complex64"):
+        kernel(2.0, x.astype("c8"), y, 3)  # neither declares it
+    with xp.kernels.use_host_kernel_implementation("cpu"), pytest.raises(ArgumentTypeError, match="dtype float64"):
+        kernel(2.0, x, y, 3)
+    with xp.kernels.use_host_kernel_implementation("python"):
+        assert kernel(2.0, np.ones(3), np.zeros(3), 3) == "python"
+    np.testing.assert_array_equal(y, (2 + 2j) * x)
 
 
 def test_structs_and_argument_objects():

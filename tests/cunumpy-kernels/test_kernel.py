@@ -6,7 +6,7 @@ import ast
 import copy
 import pickle
 import types
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from cunumpy.kernels import (
     use_device_kernel_implementation,
     use_host_kernel_implementation,
 )
-from cunumpy.kernels._host_types import stub_parameters
+from cunumpy.kernels._host_types import parameters_of, stub_parameters
 from kernel_folders import AXPY_CUDA
 
 
@@ -304,7 +304,7 @@ CONTRADICTING = [
 
 
 def annotated(annotations):
-    names = {"np": np, "Final": Final}
+    names = {"np": np, "Final": Final, "Number": Number, "Array": Array}
     source = f"def k({', '.join(f'p{i}: {text}' for i, text in enumerate(annotations))}): pass"
     exec(compile(source, "annotated", "exec", dont_inherit=True), names)
     return names["k"]
@@ -321,6 +321,30 @@ def test_types_that_contradict_each_other(annotation, ctype, text):
         Kernel(annotated([annotation]), parameters(f"{ctype} p0")).check_signature()
     assert text in str(error.value)
     assert "p0: " in str(error.value)
+
+
+Number = TypeVar("Number", float, complex)
+Array = TypeVar("Array", "float[:]", "np.float32[:]")
+
+SEVERAL = [  # an annotation, the dtypes that it allows, dimensions
+    ("'Number'", "complex128 float64", 0),
+    ("'Number[:, :]'", "complex128 float64", 2),
+    ("Number", "complex128 float64", 0),
+    ("Final['Number[:]']", "complex128 float64", 1),
+    ("'Array'", "float32 float64", 1),
+    ("'float[:] | complex64[:]'", "complex64 float64", 1),
+    ("float | complex", "complex128 float64", 0),
+    ("'int | float'", "float64 int64", 0),
+    ("'int | float[:]'", "float64 int64", None),
+    ("'float | Unknown'", "", None),
+]
+
+
+@pytest.mark.parametrize(("annotation", "dtypes", "ndim"), SEVERAL)
+def test_annotations_that_allow_several_types(annotation, dtypes, ndim):
+    (found,) = parameters_of(annotated([annotation]))
+    assert (found.dtype, found.ndim) == (None, ndim)
+    assert " ".join(sorted(map(str, found.dtypes))) == dtypes
 
 
 def test_constness_is_compared_where_both_sides_use_it():

@@ -10,6 +10,7 @@ from cunumpy._call_sites import warn
 from cunumpy._gate import describe
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyWarning, MissingKernelError
+from cunumpy.kernels._cpu_implementation import CpuImplementation
 from cunumpy.kernels._pickling import refuse_unimportable
 from cunumpy.kernels._settings import HOST, HOST_IMPLEMENTATIONS
 
@@ -245,7 +246,10 @@ class HostImplementations:
         """Return what a call runs now, and remember it."""
         asked = HOST.get()
         with self._lock:
-            found = self.resolved[asked] = self.get(self._first() if asked is None else asked)
+            found = self.get(self._first() if asked is None else asked)
+            if asked is None and isinstance(found, CpuImplementation) and self.available("python"):
+                found = found.beside(self.get("python"))
+            self.resolved[asked] = found
         return found
 
     def __getstate__(self) -> dict[str, Any]:

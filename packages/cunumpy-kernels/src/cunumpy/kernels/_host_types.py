@@ -6,10 +6,10 @@ import ast
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ class HostParameter(NamedTuple):
         Whether the annotation says that it is not written.
     text : str
         The annotation, for messages.
+    dtypes : frozenset of numpy.dtype
+        All that may be given, where a type variable or ``|`` says several; then `dtype` is None.
     """
 
     name: str
@@ -39,6 +41,7 @@ class HostParameter(NamedTuple):
     ndim: int | None = None
     const: bool = False
     text: str = ""
+    dtypes: frozenset[np.dtype[Any]] = frozenset()
 
 
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -66,7 +69,8 @@ def parameters_of(function: Callable[..., Any]) -> list[HostParameter] | None:
         return None
     if not parameters or any(one.kind is one.VAR_POSITIONAL for one in parameters):
         return None
-    return [_of_annotation(one.name, one.annotation) for one in parameters if one.kind in POSITIONAL]
+    names = getattr(inspect.unwrap(function), "__globals__", {})
+    return [_of_annotation(one.name, one.annotation, names) for one in parameters if one.kind in POSITIONAL]
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
@@ -103,56 +107,85 @@ def stub_parameters(module_file: str | Path, name: str) -> list[HostParameter] |
     if len(found) > 1:  # one for each combination of types, so that types say nothing
         return [HostParameter(one.arg) for one in arguments]
     return [
-        HostParameter(one.arg) if one.annotation is None else _of_node(one.arg, one.annotation) for one in arguments
+        HostParameter(one.arg) if one.annotation is None else _of_node(one.arg, one.annotation, {}) for one in arguments
     ]
 
 
-def _of_annotation(name: str, annotation: Any) -> HostParameter:
+def _of_annotation(name: str, annotation: Any, names: Mapping[str, Any]) -> HostParameter:
     if annotation is inspect.Parameter.empty:
         return HostParameter(name)
     if isinstance(annotation, typing.ForwardRef):
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
-        return _of_text(name, annotation)
-    if typing.get_origin(annotation) is typing.Final:
+        return _of_text(name, annotation, names)
+    if isinstance(annotation, typing.TypeVar):
+        found = [_of_annotation(name, one, names) for one in annotation.__constraints__]
+        return _one_of(name, found, annotation.__name__)
+    origin = typing.get_origin(annotation)
+    if origin is typing.Final:
         (inner,) = typing.get_args(annotation)
-        found = _of_annotation(name, inner)
-        return found._replace(const=True, text=f"Final[{found.text}]")
+        one = _of_annotation(name, inner, names)
+        return one._replace(const=True, text=f"Final[{one.text}]")
+    if origin in (typing.Union, UnionType):
+        found = [_of_annotation(name, one, names) for one in typing.get_args(annotation)]
+        return _one_of(name, found, " | ".join(one.text for one in found))
     if isinstance(annotation, type) and annotation.__module__ in ("builtins", "numpy"):
-        return _of_text(name, annotation.__name__)
+        return _of_text(name, annotation.__name__, names)
     return HostParameter(name)
 
 
-def _of_text(name: str, text: str) -> HostParameter:
+def _of_text(name: str, text: str, names: Mapping[str, Any]) -> HostParameter:
     plain = text.strip()
     if plain.startswith("const "):
-        return _of_text(name, plain.removeprefix("const "))._replace(const=True, text=plain)
+        return _of_text(name, plain.removeprefix("const "), names)._replace(const=True, text=plain)
     try:
         node = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError):
         return HostParameter(name)
-    found = _of_node(name, node)
+    found = _of_node(name, node, names)
     return found if isinstance(node, ast.Constant) else found._replace(text=plain)
 
 
-def _of_node(name: str, node: ast.expr) -> HostParameter:
+def _of_node(name: str, node: ast.expr, names: Mapping[str, Any]) -> HostParameter:
+    """Read an annotation; `names` has the type variables."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return _of_text(name, node.value)
+        return _of_text(name, node.value, names)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        found = [_of_node(name, side, names) for side in (node.left, node.right)]
+        return _one_of(name, found, ast.unparse(node))
     if isinstance(node, ast.Call):  # float[:, :](order=F)
         node = node.func
     last = _last_name(node)
     if last is not None:
+        if isinstance(names.get(last), typing.TypeVar):
+            return _of_annotation(name, names[last], names)
         dtype = _DTYPES.get(last)
         return HostParameter(name) if dtype is None else HostParameter(name, dtype, 0, text=last)
     if isinstance(node, ast.Subscript):
         outer = _last_name(node.value)
         if outer == "Final":
-            return _of_node(name, node.slice)._replace(const=True, text=ast.unparse(node))
+            return _of_node(name, node.slice, names)._replace(const=True, text=ast.unparse(node))
         axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if outer is not None and axes and all(isinstance(axis, ast.Slice) for axis in axes):
-            # The name of a type variable tells no dtype.
-            return HostParameter(name, _DTYPES.get(outer), len(axes), text=ast.unparse(node))
+            inner = _of_node(name, node.value, names)
+            return inner._replace(ndim=len(axes), text=ast.unparse(node))
     return HostParameter(name)
+
+
+def _one_of(name: str, found: list[HostParameter], text: str) -> HostParameter:
+    """Combine what several annotations say, one of which holds."""
+    dimensions = {one.ndim for one in found}
+    ndim = dimensions.pop() if len(dimensions) == 1 else None
+    dtypes = frozenset(dtype for one in found for dtype in _allowed(one))
+    if not all(map(_allowed, found)):
+        return HostParameter(name, None, ndim, text=text)
+    if len(dtypes) == 1:
+        return HostParameter(name, next(iter(dtypes)), ndim, text=text)
+    return HostParameter(name, None, ndim, text=text, dtypes=dtypes)
+
+
+def _allowed(parameter: HostParameter) -> frozenset[np.dtype[Any]]:
+    return parameter.dtypes if parameter.dtype is None else frozenset([parameter.dtype])
 
 
 def _last_name(node: ast.expr) -> str | None:
@@ -173,6 +206,33 @@ def differences(host: Sequence[HostParameter], cuda: Sequence[CudaParameter]) ->
     """
     marked = any(one.const and one.ndim for one in host) and any(_is_array(one) and one.const for one in cuda)
     return [text for one, other in zip(host, cuda, strict=True) for text in _compared(one, other, marked)]
+
+
+class Wider(NamedTuple):
+    """A parameter that a host kernel takes with more dtypes than a CUDA kernel."""
+
+    position: int
+    name: str
+    more: frozenset[np.dtype[Any]]
+    all: frozenset[np.dtype[Any]]
+
+
+def wider(host: Sequence[HostParameter], cuda: Sequence[CudaParameter]) -> list[Wider]:
+    """Return the parameters that a host kernel takes with dtypes that a CUDA kernel refuses."""
+    if [one.name for one in host] != [other.name for other in cuda]:
+        return []
+    found = []
+    for position, (one, other) in enumerate(zip(host, cuda, strict=True)):
+        if other.dtype is None or other.struct is not None:
+            continue
+        more = frozenset(
+            dtype
+            for dtype in _allowed(one)
+            if (dtype != other.dtype if _is_array(other) else not _convertible(dtype, other.dtype))
+        )
+        if more and more != _allowed(one):  # else they contradict each other, which check_signature tells
+            found.append(Wider(position, one.name, more, _allowed(one)))
+    return found
 
 
 def _is_array(parameter: CudaParameter) -> bool:
