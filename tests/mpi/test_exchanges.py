@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import cunumpy as xp
-from cunumpy.errors import ArgumentError, CommunicationError
+from cunumpy.errors import ArgumentError, CommunicationError, CuNumpyWarning
 from cunumpy.mpi._agreement import Entry, mismatches
-from mpi_under_test import MPI
+from mpi_under_test import MPI, REAL
 
 WORLD = MPI.COMM_WORLD
 RANK, SIZE = WORLD.rank, WORLD.size
@@ -64,6 +66,17 @@ def test_tags_are_those_that_the_library_takes():
     for tag in (largest + 1, 2**40):
         with pytest.raises(ArgumentError, match=rf"'sends\[0\]' has the tag {tag}; the MPI library takes tags up to"):
             xp.mpi.exchange(WORLD, sends=[(np.ones(1), RIGHT, tag)], receives=[(received, LEFT, 0)])
+
+
+def test_a_message_to_itself_that_nobody_receives():
+    comm = MPI.COMM_SELF.Dup()
+    array, received = np.arange(3.0), np.zeros(3)
+    with nullcontext() if REAL else pytest.warns(CuNumpyWarning, match=r"'sends\[1\]' .* the next receive with tag 4"):
+        xp.mpi.exchange(comm, sends=[(array, 0, 5), (2 * array, 0, 4)], receives=[(received, 0, 5)])
+    assert received.tolist() == [0, 1, 2]
+    comm.Recv(received, 0, 4)
+    assert received.tolist() == [0, 2, 4]
+    comm.Free()
 
 
 def test_a_rank_at_fault_is_named_on_all():

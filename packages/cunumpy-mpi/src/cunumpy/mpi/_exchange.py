@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyError
+from cunumpy._call_sites import warn
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyError, CuNumpyWarning
 from cunumpy.mpi._agreement import agree_on_messages
 from cunumpy.mpi._buffers import OF_MPI, Buffer, for_mpi, wait_for_copies
 from cunumpy.mpi._cuda_aware import (
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _TAGS = 32767  # up to which any MPI library takes tags
-_share = np.may_share_memory
+_ndarray, _share = np.ndarray, np.may_share_memory
 
 
 def exchange(
@@ -80,6 +81,12 @@ def exchange(
         A device array, and it is not known whether MPI takes it. With `check` on all ranks: the arguments of another
         rank are at fault; a message that nobody receives, or waits for and nobody sends; one that is longer than the
         array for it, or of another dtype. The text names arrays and ranks. Nothing was posted.
+
+    Warns
+    -----
+    CuNumpyWarning
+        On the serial stand-in, a message to the own rank that nobody has received: it waits for the next receive of its
+        tag.
 
     Notes
     -----
@@ -238,6 +245,13 @@ def _communicate(comm: Any, package: Any, receives: list[Any], sends: list[Any],
     except BaseException:
         end_run(comm, requests)
         raise
+    if isinstance(comm, SerialComm):
+        for number in comm._unreceived(requests[len(receives) :]):
+            warn(
+                f"exchange: 'sends[{number}]' to the own rank was received by nobody, and is what the next receive "
+                f"with tag {sends[number][2]} gets; give its receive in the same call.",
+                CuNumpyWarning,
+            )
 
 
 def end_run(comm: Any, requests: list[Any]) -> None:
@@ -262,27 +276,32 @@ def _are_plain(comm: Any, package: Any, receives: list[Any], sends: list[Any]) -
     if ranks is None:
         return False
     targets: list[np.ndarray] = []
+    own = True  # whether they all have their memory to themselves
     try:
         for array, rank, tag in receives:
-            if type(array) is not np.ndarray or type(rank) is not int or type(tag) is not int:
+            if type(array) is not _ndarray or type(rank) is not int or type(tag) is not int:
                 return False
-            if not array.flags.carray or array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
+            flags = array.flags
+            if not flags.carray or array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
                 return False
             if not (0 <= rank < ranks or rank == package.PROC_NULL):
                 return False
+            own = own and flags.owndata
             for other in targets:
-                if _share(array, other):
+                if array is other or (not own and _share(array, other)):
                     return False
             targets.append(array)
         for array, rank, tag in sends:
-            if type(array) is not np.ndarray or type(rank) is not int or type(tag) is not int:
+            if type(array) is not _ndarray or type(rank) is not int or type(tag) is not int:
                 return False
-            if not array.flags.c_contiguous or array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
+            flags = array.flags
+            if not flags.c_contiguous or array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
                 return False
             if not (0 <= rank < ranks or rank == package.PROC_NULL):
                 return False
+            own = own and flags.owndata
             for other in targets:
-                if _share(array, other):
+                if array is other or (not own and _share(array, other)):
                     return False
     except (TypeError, ValueError):
         return False

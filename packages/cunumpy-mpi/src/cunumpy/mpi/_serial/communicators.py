@@ -770,6 +770,14 @@ and 3.
             if request:
                 request._retire()
 
+    def _unreceived(self, requests: Sequence[SerialRequest]) -> list[int]:
+        """Return which of the sends nobody has received."""
+        return [
+            number
+            for number, request in enumerate(requests)
+            if any(request._message is message for message in self._box.messages)
+        ]
+
     # --- persistent messages
 
     def _send_init(self, name: str, buf: Any, dest: int, tag: int, mode: str) -> SerialPrequest:
