@@ -22,6 +22,7 @@ OPEN_MPI = REAL and "Open MPI" in MPI.Get_library_version()
 MPICH = REAL and "MPICH" in MPI.Get_library_version()
 
 serial_only = pytest.mark.skipif(REAL, reason="MPI would wait for ever, or do anything")
+not_open_mpi = pytest.mark.skipif(OPEN_MPI, reason="Open MPI 5.0 has these functions of MPI 4 not")
 not_mpich = pytest.mark.skipif(MPICH, reason="MPICH does not check this")
 
 

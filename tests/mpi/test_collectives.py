@@ -351,6 +351,30 @@ def test_errors_of_a_class_that_pickles_itself_stay(comm):
         comm.bcast(Refuses())
 
 
+def test_other_functions_that_pickle(comm):
+    seen = []
+
+    def dumps(obj):
+        seen.append(obj)
+        return b"#" + pickle.dumps(obj)
+
+    assert MPI.pickle.PROTOCOL == pickle.HIGHEST_PROTOCOL
+    MPI.pickle.__init__(dumps, lambda data: pickle.loads(bytes(data)[1:]))
+    try:
+        assert MPI.pickle.PROTOCOL is None
+        assert comm.bcast([1, 2]) == [1, 2]
+        assert comm.sendrecv({"a": 1}, 0, source=0) == {"a": 1}
+        assert seen[-1] == {"a": 1}
+    finally:
+        MPI.pickle.__init__()
+    assert MPI.pickle.PROTOCOL == pickle.HIGHEST_PROTOCOL
+    assert comm.bcast([3]) == [3]
+    assert len(seen) <= 2
+    data, buffers = MPI.Pickle(pickle.dumps, pickle.loads, 5, 100).dumps_oob([numbers(100), numbers(2)])
+    assert [memoryview(each).nbytes for each in buffers] == [800]
+    np.testing.assert_array_equal(MPI.pickle.loads_oob(data, buffers)[0], numbers(100))
+
+
 def test_barrier(comm):
     assert comm.Barrier() is None
     assert comm.barrier() is None

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from mpi_under_test import MPI, REAL, fails, numbers, serial_only
+from mpi_under_test import MPI, REAL, fails, not_open_mpi, numbers, serial_only
 
 
 def test_queries(comm):
@@ -283,7 +283,46 @@ def test_error_classes_of_the_program():
     assert error.Get_error_string() == "the field is too strong"
 
 
+@not_open_mpi
+def test_error_classes_that_are_taken_back():
+    made = MPI.Add_error_class()
+    code = MPI.Add_error_code(made)
+    MPI.Add_error_string(code, "gone")
+    MPI.Remove_error_string(code)
+    assert MPI.Get_error_string(code) != "gone"
+    MPI.Remove_error_code(code)
+    MPI.Remove_error_class(made)
+    with pytest.raises(MPI.Exception):
+        MPI.Remove_error_class(made)
+
+
 # --- the module
+
+
+def test_memory():
+    array = np.arange(3.0)
+    memory = MPI.memory.frombuffer(array)
+    assert (len(memory), memory.nbytes, memory.readonly) == (24, 24, False)
+    memory[8:16] = np.full(1, 5.0).tobytes()
+    assert array.tolist() == [0, 5, 2]
+    assert memory.tobytes() == array.tobytes() == MPI.buffer(array).tobytes()
+    assert MPI.memory.frombuffer(array, readonly=True).readonly
+    assert memory.toreadonly().readonly
+    there = MPI.memory.fromaddress(array.ctypes.data, 16)
+    assert np.frombuffer(there).tolist() == [0, 5]
+    assert MPI.memory.fromaddress(array.ctypes.data, 16, readonly=True).readonly
+    made = MPI.memory.allocate(8, clear=True)
+    assert np.frombuffer(made).tolist() == [0]
+    MPI.COMM_SELF.Sendrecv(there, 0, 0, MPI.memory.allocate(16), 0, 0)
+
+
+def test_names_that_are_missing():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        MPI.no_such_name  # noqa: B018
+    if not REAL:
+        with pytest.raises(AttributeError, match=r"'Open_port': the stand-in .* lacks it.*get_mpi\(True\)"):
+            MPI.Open_port()
+    assert not hasattr(MPI, "nonsense")
 
 
 def test_the_module():

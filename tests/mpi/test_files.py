@@ -98,7 +98,23 @@ def test_without_waiting(comm, path):
     file.Read_all_end(received, status)
     np.testing.assert_array_equal(received, [1, 2, 3])
     assert status.Get_count(MPI.DOUBLE) == 3
+    assert (file.group_size, file.group_rank) == (1, 0)
     file.Close()
+    file.free()  # it is null
+
+
+def test_ordered_accesses_in_two_parts(comm, path):
+    file = MPI.File.Open(comm, path, WRITE)
+    status = MPI.Status()
+    file.Write_ordered_begin(buffer := numbers(3))
+    file.Write_ordered_end(buffer, status)
+    assert status.Get_count(MPI.DOUBLE) == 3
+    file.Seek_shared(8)
+    file.Read_ordered_begin(received := np.zeros(2))
+    file.Read_ordered_end(received)
+    np.testing.assert_array_equal(received, [2, 3])
+    file.free()
+    assert not file
 
 
 def test_reading_beyond_the_end(comm, path):

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from mpi_under_test import MPI, fails, numbers, serial_only
+from mpi_under_test import MPI, fails, not_open_mpi, numbers, serial_only
 
 
 def pairs(comm, n, tag=0):
@@ -52,6 +52,31 @@ def test_waitall(comm):
     assert [status.tag for status in statuses[:3]] == [0, 1, 2]
     assert [float(buffer[0]) for buffer in buffers] == [0, 1, 2]
     assert not any(receives + sends)
+
+
+@not_open_mpi
+def test_statuses_of_requests_that_stay(comm):
+    request = MPI.Request
+    receives, _, sends = pairs(comm, 2)
+    waiting = comm.Irecv(np.zeros(1), source=0, tag=9)
+    statuses = [MPI.Status(), MPI.Status()]
+    assert request.Get_status_all(receives, statuses) is True
+    assert [status.tag for status in statuses] == [0, 1]
+    assert request.get_status_all([waiting, *receives]) is False
+    status = MPI.Status()
+    assert request.Get_status_any([waiting, receives[1]], status) == (1, True)
+    assert status.tag == 1
+    assert request.get_status_any([waiting]) == (MPI.UNDEFINED, False)
+    assert request.Get_status_some([waiting, *receives], statuses) == [1, 2]
+    assert [status.tag for status in statuses] == [0, 1]
+    assert request.get_status_some([waiting]) == []
+    assert all(receives)
+    request.Waitall(receives + sends)
+    assert request.Get_status_any(receives) == (MPI.UNDEFINED, True)
+    assert request.Get_status_some(receives) is None
+    assert request.Get_status_all(receives) is True
+    waiting.Cancel()
+    waiting.Wait()
 
 
 def test_lists_that_are_empty():

@@ -209,6 +209,9 @@ def test_distributed_graphs(comm):
     made.Neighbor_alltoall(numbers(4), received := np.zeros(4))
     np.testing.assert_array_equal(received, numbers(4))
     made.Free()
+    made = comm.Create_dist_graph_adjacent([0], [0], MPI.UNWEIGHTED, MPI.UNWEIGHTED)
+    assert made.Get_dist_neighbors() == ([0], [0], None)
+    made.Free()
     made = comm.Create_dist_graph([0], [1], [0])
     assert made.Get_dist_neighbors() == ([0], [0], None)
     assert made.neighbor_alltoall([5]) == [5]

@@ -165,6 +165,7 @@ def test_kinds_of_window(comm):
 
 def test_queries(window, memory):
     assert window.Get_group().size == 1
+    assert (window.group_size, window.group_rank) == (1, 0)
     assert window.Get_attr(MPI.WIN_SIZE) == memory.nbytes
     assert window.Get_attr(MPI.WIN_DISP_UNIT) == 8
     assert window.Get_attr(MPI.WIN_BASE) == memory.ctypes.data

@@ -12,6 +12,7 @@ For the vector forms of collectives, counts and displacements are lists with one
 
 from __future__ import annotations
 
+import ctypes
 import math
 import operator
 from typing import TYPE_CHECKING, Any
@@ -46,15 +47,46 @@ class Placeholder:
 
 IN_PLACE = Placeholder("IN_PLACE")
 BOTTOM = Placeholder("BOTTOM")
+BUFFER_AUTOMATIC = Placeholder("BUFFER_AUTOMATIC")
 
 
 def _placeholder(name: str) -> Placeholder:
-    return {"IN_PLACE": IN_PLACE, "BOTTOM": BOTTOM}[name]
+    return {each._name: each for each in (IN_PLACE, BOTTOM, BUFFER_AUTOMATIC)}[name]
 
 
 def is_in_place(value: Any) -> bool:
     """Tell whether a buffer is ``MPI.IN_PLACE``, ours or mpi4py's."""
     return value is IN_PLACE or (real_mpi() is not None and value is real_mpi().IN_PLACE)
+
+
+class MPIMemory:
+    """Makes bytes of memory, in the place of ``MPI.buffer`` and ``MPI.memory``: objects of `memoryview`.
+
+    Parameters
+    ----------
+    buf : buffer, default: b""
+        An object with memory, such as an array.
+    """
+
+    def __new__(cls, buf: Any = b"") -> memoryview:  # type: ignore[misc]
+        return memoryview(buf).cast("B")
+
+    @staticmethod
+    def allocate(nbytes: int, clear: bool = False) -> memoryview:
+        """Return new memory; it is zero in any case."""
+        return memoryview(bytearray(nbytes))
+
+    @staticmethod
+    def frombuffer(obj: Any, readonly: bool = False) -> memoryview:
+        """Return the memory of an object."""
+        memory = memoryview(obj).cast("B")
+        return memory.toreadonly() if readonly else memory
+
+    @staticmethod
+    def fromaddress(address: int, nbytes: int, readonly: bool = False) -> memoryview:
+        """Return the memory at an address, which has to outlive its use."""
+        memory = memoryview((ctypes.c_ubyte * nbytes).from_address(address)).cast("B")
+        return memory.toreadonly() if readonly else memory
 
 
 class Buffer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import pickle
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,11 @@ from cunumpy.mpi._serial import buffers, messages, operations
 from cunumpy.mpi._serial.attributes import Attributes
 from cunumpy.mpi._serial.buffers import is_in_place
 from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, INTEGERS, PROC_NULL, ROOT, UB, UNDEFINED, integer, own
-from cunumpy.mpi._serial.exceptions import UnpicklableError, error, no_pickle, would_wait
+from cunumpy.mpi._serial.exceptions import error, no_pickle, would_wait
 from cunumpy.mpi._serial.groups import Errors, Group, Info
 from cunumpy.mpi._serial.messages import MESSAGE_NO_PROC, Mailbox, Message, Posted
 from cunumpy.mpi._serial.operations import PREDEFINED_OPS, Op, as_op
+from cunumpy.mpi._serial.pickling import copied, pickled
 from cunumpy.mpi._serial.requests import SerialPrequest, SerialRequest, SerialStatus, fill
 
 if TYPE_CHECKING:
@@ -26,24 +26,6 @@ if TYPE_CHECKING:
     from cunumpy.mpi._serial.buffers import Buffer
 
 _SUM = PREDEFINED_OPS["SUM"]
-_UNCHANGING = (int, float, complex, bool, str, bytes, type(None))
-
-
-def copied(value: Any, function: str, argument: str = "sendobj") -> Any:
-    """Return a copy of an object, as if it had been sent; what can't change is its own copy."""
-    if type(value) in _UNCHANGING:
-        return value
-    return pickle.loads(_pickled(value, function, argument))
-
-
-def _pickled(value: Any, function: str, argument: str) -> bytes:
-    try:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, AttributeError, TypeError) as caught:
-        raise UnpicklableError(
-            f"{function}: argument {argument!r} can't be sent, because it can't be pickled: {caught}. Send arrays, and "
-            "objects whose classes and functions a module has at its top level."
-        ) from caught
 
 
 def items_of(values: Any, number: int, function: str, argument: str) -> list[Any]:
@@ -58,6 +40,14 @@ def items_of(values: Any, number: int, function: str, argument: str) -> list[Any
         noun = "1 item" if number == 1 else f"{number} items"
         raise ArgumentError(f"{function}: argument {argument!r} must have {noun}, one for each rank, got {len(items)}.")
     return items
+
+
+def _weights(given: Any, number: int, function: str, argument: str) -> list[Any] | None:
+    """Return one weight for each edge, or None for none."""
+    if isinstance(given, int):
+        constant = own(given, "UNWEIGHTED", "WEIGHTS_EMPTY")
+        given = {INTEGERS["UNWEIGHTED"]: None, INTEGERS["WEIGHTS_EMPTY"]: []}.get(constant, given)
+    return None if given is None else items_of(given, number, function, argument)
 
 
 def _root(value: Any, function: str) -> None:
@@ -447,7 +437,7 @@ and 3.
             for name, values in (("sources", sources), ("destinations", destinations))
         ]
         weights = [
-            None if given is None else items_of(given, len(side), function, name)
+            _weights(given, len(side), function, name)
             for given, side, name in (
                 (sourceweights, ranks[0], "sourceweights"),
                 (destweights, ranks[1], "destweights"),
@@ -666,7 +656,7 @@ and 3.
         tag = messages.checked_tag(tag, function)
         if rank == PROC_NULL:
             return SerialRequest()
-        return self._box.send(Message(tag, _pickled(obj, function, "obj"), None), mode)
+        return self._box.send(Message(tag, pickled(obj, function, "obj"), None), mode)
 
     def _blocking_object(self, function: str, obj: Any, dest: int, tag: int, mode: str) -> None:
         request = self._send_object(function, obj, dest, tag, mode)
@@ -750,7 +740,7 @@ and 3.
         function = "comm.sendrecv"
         self._check(function)
         to, sendtag = messages.checked_dest(dest, function), messages.checked_tag(sendtag, function, "sendtag")
-        message = None if to == PROC_NULL else Message(sendtag, _pickled(sendobj, function, "sendobj"), None)
+        message = None if to == PROC_NULL else Message(sendtag, pickled(sendobj, function, "sendobj"), None)
         receive = self._recv_object(function, source, recvtag, None)
         send = SerialRequest() if message is None else self._box.send(message, "standard")
         return _Pair(receive, send, self._box, message).wait(status)
@@ -1086,6 +1076,11 @@ and 3.
     def Flush_buffer(self) -> None:
         """Wait until buffered sends are under way: they are."""
         self._check("comm.Flush_buffer")
+
+    def Iflush_buffer(self) -> SerialRequest:
+        """Do `Flush_buffer`, without waiting."""
+        self._check("comm.Iflush_buffer")
+        return SerialRequest()
 
 
 _attached: list[Any] = []

@@ -34,6 +34,8 @@ INTEGERS: dict[str, int] = {
     "CART": 1,
     "GRAPH": 2,
     "DIST_GRAPH": 3,
+    "UNWEIGHTED": -1201,
+    "WEIGHTS_EMPTY": -1202,
     "COMM_TYPE_SHARED": 0,
     "COMM_TYPE_HW_UNGUIDED": 1,
     "COMM_TYPE_HW_GUIDED": 2,

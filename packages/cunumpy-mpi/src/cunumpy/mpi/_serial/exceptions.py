@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
@@ -74,6 +75,7 @@ ERROR_CLASSES: dict[str, int] = {f"ERR_{name}": number for number, name in enume
 ERROR_CLASSES["ERR_LASTCODE"] = 1023
 _TEXTS = {0: "no error"} | {number: f"ERR_{name}: {text}" for number, (name, text) in enumerate(_CLASSES.items(), 1)}
 _added: dict[int, tuple[int, str]] = {}  # code: class, text
+_codes = itertools.count(1024)
 
 
 class MPIException(CommunicationError):
@@ -173,14 +175,14 @@ def error_string(code: int) -> str:
 
 def add_error_class() -> int:
     """Make a new error class."""
-    code = 1024 + len(_added)
+    code = next(_codes)
     _added[code] = (code, "")
     return code
 
 
 def add_error_code(errorclass: int) -> int:
     """Make a new code of a class."""
-    code = 1024 + len(_added)
+    code = next(_codes)
     _added[code] = (error_class(errorclass), "")
     return code
 
@@ -190,6 +192,29 @@ def add_error_string(errorcode: int, string: str) -> None:
     if errorcode not in _added:
         raise error("ARG", f"MPI.Add_error_string: argument 'errorcode' is {errorcode!r}, which was not added.")
     _added[errorcode] = (_added[errorcode][0], string)
+
+
+def remove_error_class(errorclass: int) -> None:
+    """Take an error class back that was added."""
+    _remove(errorclass, "class")
+
+
+def remove_error_code(errorcode: int) -> None:
+    """Take an error code back that was added."""
+    _remove(errorcode, "code")
+
+
+def _remove(code: int, what: str) -> None:
+    if code not in _added:
+        raise error("ARG", f"MPI.Remove_error_{what}: argument 'error{what}' is {code!r}, which was not added.")
+    del _added[code]
+
+
+def remove_error_string(errorcode: int) -> None:
+    """Take the text of a code back that was added."""
+    if errorcode not in _added:
+        raise error("ARG", f"MPI.Remove_error_string: argument 'errorcode' is {errorcode!r}, which was not added.")
+    _added[errorcode] = (_added[errorcode][0], "")
 
 
 def no_pickle(value: Any) -> Any:

@@ -104,6 +104,11 @@ class SerialFile(Errors):
         if self._amode & _MODE["DELETE_ON_CLOSE"]:
             os.unlink(self._path)
 
+    def free(self) -> None:
+        """Close the file, unless it is null."""
+        if self:
+            self.Close()
+
     def _open(self, function: str) -> int:
         if self._fd is None:
             raise error("FILE", f"{function}: the file is null; was it closed?")
@@ -192,6 +197,8 @@ class SerialFile(Errors):
 
     amode: property = property(Get_amode)
     group: property = property(Get_group)
+    group_size: property = property(lambda self: self.Get_group().size)
+    group_rank: property = property(lambda self: self.Get_group().rank)
     info: property = property(Get_info, Set_info)
     size: property = property(Get_size)
     atomicity: property = property(Get_atomicity, Set_atomicity)
@@ -484,6 +491,22 @@ class SerialFile(Errors):
     def Read_at_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
         """End a `Read_at_all`."""
         self._end_split("Read_at_all", status)
+
+    def Read_ordered_begin(self, buf: Any) -> None:
+        """Begin a `Read_ordered`."""
+        self._begin("Read_ordered", buf)
+
+    def Read_ordered_end(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """End a `Read_ordered`."""
+        self._end_split("Read_ordered", status)
+
+    def Write_ordered_begin(self, buf: Any) -> None:
+        """Begin a `Write_ordered`."""
+        self._begin("Write_ordered", buf)
+
+    def Write_ordered_end(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """End a `Write_ordered`."""
+        self._end_split("Write_ordered", status)
 
     def Write_at_all_begin(self, offset: int, buf: Any) -> None:
         """Begin a `Write_at_all`."""

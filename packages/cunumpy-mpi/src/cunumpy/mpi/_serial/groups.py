@@ -330,6 +330,11 @@ class Errhandler:
         """Give the handler up: it becomes the null one."""
         self._name, self._function = "ERRHANDLER_NULL", None
 
+    def free(self) -> None:
+        """Give the handler up, unless it is predefined."""
+        if not self._name:
+            self.Free()
+
 
 ERRHANDLER_NULL = Errhandler._make("ERRHANDLER_NULL")
 ERRORS_RETURN = Errhandler._make("ERRORS_RETURN")

@@ -6,7 +6,6 @@ were posted, by their tags.
 
 from __future__ import annotations
 
-import pickle
 from threading import RLock
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from cunumpy.errors import ArgumentTypeError
 from cunumpy.mpi._serial import buffers
 from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, PROC_NULL, UB, integer, own
 from cunumpy.mpi._serial.exceptions import error, no_pickle, would_wait
+from cunumpy.mpi._serial.pickling import PICKLE
 from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus
 
 EAGER = 1024
@@ -46,6 +46,9 @@ class Message:
 
     def __repr__(self) -> str:
         return f"SerialMPI.Message(tag={self.tag}, {len(self.content)} bytes, {self._state})"
+
+    def free(self) -> None:
+        """Do nothing: a message is given up by its receive."""
 
     def arrive(self) -> None:
         """Finish the send."""
@@ -154,7 +157,7 @@ def deliver(message: Message, posted: Posted) -> None:
                     f"{posted.limit}; give irecv a larger buffer, as in irecv(bytearray(10**6), source=0), or use "
                     "recv.",
                 )
-            result = pickle.loads(message.content)
+            result = PICKLE.loads(message.content)
     except Exception as caught:  # it is raised by who waits for the receive
         failure = caught
     message.arrive()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.mpi._serial import buffers, communicators, exceptions, files, groups, messages, requests, windows
+from cunumpy.mpi._serial import buffers, communicators, exceptions, files, groups, messages, pickling, requests, windows
 from cunumpy.mpi._serial.constants import INTEGERS, integer
 from cunumpy.mpi._serial.datatypes import ALIASES, DATATYPE_NULL, PREDEFINED, TYPEDICT, Datatype
 from cunumpy.mpi._serial.operations import OP_NULL, PREDEFINED_OPS, Op
@@ -31,7 +31,7 @@ class SerialMPI:
 
     It has the module's names: ``COMM_WORLD``, ``Request``, ``DOUBLE``, ``SUM``, ``IN_PLACE``, ``File``, ``Win``,
     ``Exception``, ... One object of it is used, `get_mpi(False)`. Constants of `mpi4py.MPI` are understood too, as soon
-    as that module is loaded.
+    as that module is loaded. The error for a name that it lacks says so.
 
     Notes
     -----
@@ -90,6 +90,11 @@ class SerialMPI:
     WIN_NULL: windows.SerialWin = windows.WIN_NULL
     IN_PLACE: buffers.Placeholder = buffers.IN_PLACE
     BOTTOM: buffers.Placeholder = buffers.BOTTOM
+    BUFFER_AUTOMATIC: buffers.Placeholder = buffers.BUFFER_AUTOMATIC
+    InPlaceType = BottomType = BufferAutomaticType = buffers.Placeholder
+    buffer = memory = buffers.MPIMemory
+    Pickle = pickling.Pickle
+    pickle: pickling.Pickle = pickling.PICKLE
 
     _typedict: dict[str, Any] = TYPEDICT
 
@@ -98,8 +103,21 @@ class SerialMPI:
     Add_error_class: staticmethod[[], int] = staticmethod(exceptions.add_error_class)
     Add_error_code: staticmethod[[int], int] = staticmethod(exceptions.add_error_code)
     Add_error_string: staticmethod[[int, str], None] = staticmethod(exceptions.add_error_string)
+    Remove_error_class: staticmethod[[int], None] = staticmethod(exceptions.remove_error_class)
+    Remove_error_code: staticmethod[[int], None] = staticmethod(exceptions.remove_error_code)
+    Remove_error_string: staticmethod[[int], None] = staticmethod(exceptions.remove_error_string)
     Attach_buffer: staticmethod[[Any], None] = staticmethod(communicators.SerialComm.Attach_buffer)
     Detach_buffer: staticmethod[[], Any] = staticmethod(communicators.SerialComm.Detach_buffer)
+
+    if not TYPE_CHECKING:  # for which no name would be unknown then
+
+        def __getattr__(self, name):
+            raise AttributeError(
+                f"SerialMPI has no attribute {name!r}: the stand-in for MPI in a run of one process lacks it. If "
+                "mpi4py has it, run the program with mpiexec, or choose MPI by get_mpi(True).",
+                name=name,
+                obj=self,
+            )
 
     def __repr__(self) -> str:
         return "<SerialMPI, in the place of mpi4py.MPI for one process>"
@@ -149,6 +167,20 @@ class SerialMPI:
     def Get_library_version() -> str:
         """Return what library this is."""
         return "CuNumpy's serial stand-in for MPI"
+
+    @staticmethod
+    def get_vendor() -> tuple[str, tuple[int, int, int]]:
+        """Return whose library this is, and its version."""
+        return "CuNumpy", (0, 0, 0)
+
+    @staticmethod
+    def Flush_buffer() -> None:
+        """Wait until buffered sends are under way: they are."""
+
+    @staticmethod
+    def Iflush_buffer() -> requests.SerialRequest:
+        """Do `Flush_buffer`, without waiting."""
+        return requests.SerialRequest()
 
     @staticmethod
     def Get_processor_name() -> str:

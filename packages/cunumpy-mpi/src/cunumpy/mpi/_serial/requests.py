@@ -312,6 +312,39 @@ class SerialRequest:
     # --- several
 
     @classmethod
+    def Get_status_all(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> bool:
+        """Tell whether all are finished; they stay as they are."""
+        if not all(request._done() for request in _checked(requests, "Request.Get_status_all")):
+            return False
+        for request, status in zip(requests, _room(statuses, len(requests)), strict=False):
+            request.Get_status(status)
+        return True
+
+    @classmethod
+    def Get_status_any(cls, requests: Sequence[SerialRequest], status: SerialStatus | None = None) -> tuple[int, bool]:
+        """Look for a finished one; return its index, and whether there is one or none is active. All stay."""
+        active = _active(requests, "Request.Get_status_any")
+        if not active:
+            fill(status, None, "Request.Get_status_any")
+            return UNDEFINED, True
+        return next(((k, True) for k in active if requests[k].Get_status(status)), (UNDEFINED, False))
+
+    @classmethod
+    def Get_status_some(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> list[int] | None:
+        """Return the indices of those that are finished; None where none is active. All stay as they are."""
+        active = _active(requests, "Request.Get_status_some")
+        if not active:
+            return None
+        done = [k for k in active if requests[k]._done()]
+        for k, status in zip(done, _room(statuses, len(done)), strict=False):
+            requests[k].Get_status(status)
+        return done
+
+    get_status_all = Get_status_all
+    get_status_any = Get_status_any
+    get_status_some = Get_status_some
+
+    @classmethod
     def Waitall(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> bool:
         """Wait for all."""
         _wait_for_all(requests, statuses, "Request.Waitall")
@@ -361,7 +394,7 @@ class SerialRequest:
 
     @classmethod
     def _testany(cls, requests: Sequence[SerialRequest], status: Any, function: str) -> tuple[int, bool, Any]:
-        active = [k for k, request in enumerate(_checked(requests, function)) if request._is_active()]
+        active = _active(requests, function)
         if not active:
             fill(status, None, function)
             return UNDEFINED, True, None
@@ -404,6 +437,10 @@ def _checked(requests: Sequence[Any], function: str) -> Sequence[SerialRequest]:
     return requests
 
 
+def _active(requests: Sequence[Any], function: str) -> list[int]:
+    return [k for k, request in enumerate(_checked(requests, function)) if request._is_active()]
+
+
 def _wait_for_all(requests: Sequence[SerialRequest], statuses: list[Any] | None, function: str) -> list[Any]:
     for request in _checked(requests, function):
         if not request._done():
@@ -435,20 +472,20 @@ def _collect_all(requests: Sequence[SerialRequest], statuses: list[Any] | None, 
 
 
 def _wait_for_any(requests: Sequence[SerialRequest], status: Any, function: str) -> tuple[int, Any]:
-    active = [request for request in _checked(requests, function) if request._is_active()]
+    active = _active(requests, function)
     if not active:
         fill(status, None, function)
         return UNDEFINED, None
-    for k, request in enumerate(requests):
-        if request._is_active() and request._done():
-            return k, request._collect(status, function)
-    raise active[0]._never(function)
+    for k in active:
+        if requests[k]._done():
+            return k, requests[k]._collect(status, function)
+    raise requests[active[0]]._never(function)
 
 
 def _some(
     requests: Sequence[SerialRequest], statuses: list[Any] | None, function: str, *, wait: bool
 ) -> tuple[list[int] | None, list[Any] | None]:
-    active = [k for k, request in enumerate(_checked(requests, function)) if request._is_active()]
+    active = _active(requests, function)
     if not active:
         return None, None
     done = [k for k in active if requests[k]._done()]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cunumpy.mpi._serial import buffers
-from cunumpy.mpi._serial.communicators import SerialComm, copied, forms, items_of
+from cunumpy.mpi._serial.communicators import SerialComm, forms, items_of
 from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, integer
 from cunumpy.mpi._serial.exceptions import error
+from cunumpy.mpi._serial.pickling import copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,16 +84,16 @@ class SerialTopocomm(SerialComm):
 
     def _neighbor_allgather(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Send one block to all neighbours, and receive one of each."""
-        sources, destinations = self._neighbours()
-        source = buffers.simple(sendbuf, function, "sendbuf", write=False)
-        received = buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=True)
-        return self._exchange(function, [source] * len(destinations), received)
+        return self._to_all(function, sendbuf, recvbuf, plain=True)
 
     def _neighbor_allgatherv(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Send one block to all neighbours, and receive one of each, of different sizes."""
+        return self._to_all(function, sendbuf, recvbuf, plain=False)
+
+    def _to_all(self, function: str, sendbuf: Any, recvbuf: Any, *, plain: bool) -> Callable[[], None]:
         sources, destinations = self._neighbours()
         source = buffers.simple(sendbuf, function, "sendbuf", write=False)
-        received = buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False)
+        received = buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=plain)
         return self._exchange(function, [source] * len(destinations), received)
 
     Neighbor_alltoall: Callable[..., Any]

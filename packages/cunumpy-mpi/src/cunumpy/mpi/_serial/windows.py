@@ -205,6 +205,8 @@ class SerialWin(Attributes, Errors):
         return NotImplemented
 
     group: property = property(Get_group)
+    group_size: property = property(lambda self: self.Get_group().size)
+    group_rank: property = property(lambda self: self.Get_group().rank)
     name: property = property(Get_name, Set_name)
     info: property = property(Get_info, Set_info)
     flavor: property = property(lambda self: INTEGERS[f"WIN_FLAVOR_{self._flavor}"])
