@@ -387,6 +387,19 @@ def test_halo_of_a_ring(aware) -> None:
         np.testing.assert_array_equal(field[:, 3], (rank + 1) % 3)
 
 
+def test_staging_memory_serves_the_next_exchange() -> None:
+    pool = cupy.get_default_pinned_memory_pool()
+    pool.free_all_blocks()
+    comm = World(1).ranks[0]
+    sent, received = cupy.arange(3000.0), cupy.zeros((3000, 2))
+    for step in range(4):
+        sent += 1
+        exchange(comm, sends=[(sent, 0, 0)], receives=[(received[:, 1], 0, 0)], cuda_aware=False)
+        np.testing.assert_array_equal(cupy.asnumpy(received[:, 1]), np.arange(3000.0) + step + 1)
+        assert pool.n_free_blocks() == 2
+    pool.free_all_blocks()
+
+
 def test_a_staged_exchange_waits_once_before_and_once_after() -> None:
     comm, array, targets = World(1).ranks[0], xp.ones(3), [xp.zeros(3), xp.zeros(3)]
     with xp.profiling.count_transfers() as counter:

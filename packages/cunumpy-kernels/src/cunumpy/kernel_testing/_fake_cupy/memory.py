@@ -11,6 +11,7 @@ import bisect
 import collections
 import contextlib
 import ctypes
+import functools
 import gc
 import itertools
 import os
@@ -737,6 +738,11 @@ class _PinnedPointer:
     """A place in pinned memory. As with CuPy, NumPy reads it through the buffer protocol."""
 
     mem: PinnedMemory
+    _pool: PinnedMemoryPool | None = None
+
+    def __del__(self) -> None:
+        if self._pool is not None:
+            self._pool._returned.append(self.mem)
 
     @property
     def ptr(self) -> int:
@@ -791,15 +797,15 @@ class PinnedMemoryPool:
             self._free.clear()
 
 
-def _pinned_pointer(memory: PinnedMemory, pool: PinnedMemoryPool | None) -> Any:
+@functools.lru_cache(maxsize=256)
+def _pinned_kind(size: int) -> Any:
     # Before Python 3.12 only a ctypes type can give the buffer protocol to a Python class.
-    def give_back(self: Any) -> None:
-        pool._returned.append(self.mem)  # type: ignore[union-attr]
+    return type("PinnedMemoryPointer", (_PinnedPointer, ctypes.c_uint8 * max(size, 1)), {})
 
-    members = {} if pool is None else {"__del__": give_back}
-    kind: Any = type("PinnedMemoryPointer", (_PinnedPointer, ctypes.c_uint8 * max(memory.size, 1)), members)
-    pointer = kind.from_address(memory.ptr)
-    pointer.mem = memory
+
+def _pinned_pointer(memory: PinnedMemory, pool: PinnedMemoryPool | None) -> Any:
+    pointer = _pinned_kind(memory.size).from_address(memory.ptr)
+    pointer.mem, pointer._pool = memory, pool
     return pointer
 
 
