@@ -211,7 +211,7 @@ def test_types_that_only_the_host_function_declares_are_for_python(package_of):
     np.testing.assert_array_equal(computed(kernel), EXPECTED)
     with pytest.raises(ArgumentTypeError, match=r"'x' \(const double\*\) must be .* of dtype float64.*complex64"):
         kernel(2.0, x.astype("c8"), y, 3)  # neither declares it
-    with xp.kernels.use_host_kernel_implementation("cpu"), pytest.raises(ArgumentTypeError, match="dtype float64"):
+    with xp.kernels.use_host_kernel_implementation("cpu"), pytest.raises(ArgumentTypeError, match=r"array\.real"):
         kernel(2.0, x, y, 3)
     with xp.kernels.use_host_kernel_implementation("python"):
         assert kernel(2.0, np.ones(3), np.zeros(3), 3) == "python"

@@ -575,6 +575,8 @@ def _check_layout(array: _Array, value: Any, parameter: CudaParameter, where: st
     ndim, empty = parameter.view_ndim, 0 in array.shape
     if parameter.dtype is not None and array.dtype != parameter.dtype and not _has_layout_of(array, parameter):
         remedy = f"convert it once, with array.astype({str(parameter.dtype)!r}), and keep the result"
+        if array.dtype.kind == "c" and parameter.dtype.kind in "biuf":
+            remedy = "declare complex numbers in the kernel, or pass copies of array.real and array.imag"
         if parameter.struct is not None:
             remedy = "make the array with dtype=struct.dtype"
         elif parameter.dtype.names is not None:
