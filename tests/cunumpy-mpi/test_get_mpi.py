@@ -202,6 +202,14 @@ def test_objects_of_the_other_stand_in(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "maybempi", other)
     assert is_serial(theirs)
     assert not is_serial(object())
+    # A communicator of theirs will do, whatever it has.
+    other.get_mpi = get_mpi
+    assert xp.mpi.allreduce(theirs, np.ones(3)).tolist() == [1, 1, 1]
+    assert xp.mpi.allgather(theirs, np.arange(3)).tolist() == [0, 1, 2]
+    (moved,), counts = xp.mpi.migrate(theirs, [np.arange(3)], np.array([0, -1, 0]))
+    assert (moved.tolist(), counts.tolist()) == ([0, 2], [2])
+    with pytest.raises(ArgumentTypeError, match="allreduce: argument 'comm' must be a communicator"):
+        xp.mpi.allreduce(object(), np.ones(3))
 
 
 # --- constants of mpi4py

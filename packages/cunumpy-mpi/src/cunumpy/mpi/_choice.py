@@ -129,7 +129,10 @@ def is_serial(obj: Any) -> bool:
     >>> xp.mpi.is_serial(None)
     False
     """
-    if isinstance(obj, (SerialMPI, SerialComm)):
-        return True
+    return isinstance(obj, (SerialMPI, SerialComm)) or is_of_maybempi(obj)
+
+
+def is_of_maybempi(comm: Any) -> bool:
+    """Tell whether a communicator, or what it belongs to, is of the other public stand-in for one process."""
     other = sys.modules.get("maybempi")
-    return bool(other is not None and other.is_serial(obj))
+    return other is not None and bool(other.is_serial(comm))

@@ -11,7 +11,9 @@ import numpy as np
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyError
 from cunumpy.mpi._buffers import OF_MPI, Buffer, for_mpi, opened
+from cunumpy.mpi._choice import is_of_maybempi
 from cunumpy.mpi._cuda_aware import get_mpi_cuda_aware, package_of
+from cunumpy.mpi._serial.communicators import COMM_SELF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +60,7 @@ def bcast(comm: Any, array: Any, root: int = 0, *, cuda_aware: bool | None = Non
     array([1., 2.])
     """
     function = "bcast"
-    package_with(comm, function)
+    comm, _ = known(comm, function)
 
     def prepared() -> tuple[Buffer, tuple[int, ...]]:
         source = checked_root(root, comm, function)
@@ -129,7 +131,7 @@ def allreduce(
     array([1., 2.])
     """
     function = "allreduce"
-    package = package_with(comm, function)
+    comm, package = known(comm, function)
     if type(array) is np.ndarray and not check and (out is None or out is array):  # as in most calls
         flags = array.flags
         if flags.carray or (out is None and flags.c_contiguous):
@@ -280,7 +282,7 @@ def alltoall(comm: Any, array: Any, counts: Sequence[int] | None = None, *, cuda
     array([0.])
     """
     function = "alltoall"
-    package_with(comm, function)
+    comm, _ = known(comm, function)
 
     def prepared() -> tuple[Any, np.ndarray, int]:
         given = checked_rows(array, comm, cuda_aware, function)
@@ -293,12 +295,14 @@ def alltoall(comm: Any, array: Any, counts: Sequence[int] | None = None, *, cuda
 # --- shared with other modules ----------------------------------------------------------------------------------------
 
 
-def package_with(comm: Any, function: str) -> Any:
-    """Return the module that a communicator belongs to."""
+def known(comm: Any, function: str) -> tuple[Any, Any]:
+    """Return a communicator with all that is needed here, and the module that it belongs to."""
+    if is_of_maybempi(comm):  # which reads fewer forms of buffers; one process is like another
+        comm = COMM_SELF
     package = package_of(comm)
     if package is None:
         raise ArgumentTypeError(f"{function}: argument 'comm' must be a communicator, got {_gate.describe(comm)}.")
-    return package
+    return comm, package
 
 
 def checked_array(array: Any, function: str, argument: str) -> Any:
@@ -458,7 +462,7 @@ def _reduced(comm: Any, array: np.ndarray, operation: Any, package: Any, *, in_p
 
 
 def _gathered(comm: Any, array: Any, root: int | None, cuda_aware: bool | None, function: str) -> Any:
-    package_with(comm, function)
+    comm, _ = known(comm, function)
     fault: CuNumpyError | None = None
     given: Any = None
     target = None

@@ -14,7 +14,7 @@ import numpy as np
 from cunumpy import _arrays, _backend, _conversion, _environment, _launcher
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyWarning
-from cunumpy.mpi._choice import get_mpi
+from cunumpy.mpi._choice import get_mpi, is_of_maybempi
 from cunumpy.mpi._serial.communicators import SerialComm
 from cunumpy.mpi._serial.mpi import SERIAL_MPI
 
@@ -301,7 +301,7 @@ def package_of(comm: Any) -> Any:
         module = sys.modules.get(kind.__module__)
         if module is not None and hasattr(module, "PROC_NULL") and hasattr(module, "Status"):
             return module
-    return None
+    return sys.modules["maybempi"].get_mpi(False) if is_of_maybempi(comm) else None
 
 
 # --- asking the library -----------------------------------------------------------------------------------------------

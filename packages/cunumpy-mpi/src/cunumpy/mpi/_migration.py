@@ -8,7 +8,7 @@ import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
-from cunumpy.mpi._collectives import checked_rows, exchange_counts, kind_of, package_with, send_rows
+from cunumpy.mpi._collectives import checked_rows, exchange_counts, kind_of, known, send_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ def migrate(
     (array([1, 2]), array([2]))
     """
     function = "migrate"
-    package_with(comm, function)
+    comm, _ = known(comm, function)
 
     def prepared() -> tuple[Any, np.ndarray, int]:
         given = [checked_rows(array, comm, cuda_aware, function, f"arrays[{k}]") for k, array in enumerate(arrays)]

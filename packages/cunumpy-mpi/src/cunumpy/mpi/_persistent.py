@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cunumpy.errors import CommunicationError
-from cunumpy.mpi._collectives import package_with
+from cunumpy.mpi._collectives import known
 from cunumpy.mpi._cuda_aware import check_one_producer, check_producer
 from cunumpy.mpi._exchange import Messages, end_run
 
@@ -70,8 +70,8 @@ class PersistentExchange:
         cuda_aware: bool | None = None,
         check: bool = True,
     ) -> None:
+        comm, self._package = known(comm, "PersistentExchange")
         self._comm = comm
-        self._package = package_with(comm, "PersistentExchange")
         self._under_way = self._closed = False
         self._requests: list[Any] = []
         messages = Messages.checked("PersistentExchange", comm, sends, receives, cuda_aware, check=check)
