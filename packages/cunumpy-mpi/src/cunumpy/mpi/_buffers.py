@@ -398,7 +398,7 @@ class Buffer:
                 whole = _backend.require_cupy(self.function).empty_like(self.content)
         if whole is not self.content:
             self._copy_to(whole)
-            _bytes_of(self.content)[received:] = _bytes_of(whole)[received:]
+            bytes_of(self.content)[received:] = bytes_of(whole)[received:]
 
     def release(self) -> None:
         """Give the staging back."""
@@ -440,10 +440,10 @@ def wait_for_copies(buffers: Iterable[Buffer], function: str) -> None:
 
 def for_mpi(content: Any) -> Any:
     """Return a contiguous array as MPI can be given it: of a dtype that it has no type for, the bytes."""
-    return content if content.dtype in OF_MPI else _bytes_of(content)
+    return content if content.dtype in OF_MPI else bytes_of(content)
 
 
-def _bytes_of(array: Any) -> Any:
+def bytes_of(array: Any) -> Any:
     return array.reshape(-1).view(np.uint8)
 
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
-from cunumpy._call_sites import warn
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyError, CuNumpyWarning
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyError
 from cunumpy.mpi._agreement import agree_on_messages
-from cunumpy.mpi._buffers import OF_MPI, Buffer, for_mpi, wait_for_copies
+from cunumpy.mpi._buffers import OF_MPI, Buffer, bytes_of, for_mpi, wait_for_copies
 from cunumpy.mpi._cuda_aware import (
     check_one_producer,
     check_producer,
@@ -80,13 +79,8 @@ def exchange(
     CommunicationError
         A device array, and it is not known whether MPI takes it. With `check` on all ranks: the arguments of another
         rank are at fault; a message that nobody receives, or waits for and nobody sends; one that is longer than the
-        array for it, or of another dtype. The text names arrays and ranks. Nothing was posted.
-
-    Warns
-    -----
-    CuNumpyWarning
-        On the serial stand-in, a message to the own rank that nobody has received: it waits for the next receive of its
-        tag.
+        array for it, or of another dtype. The text names arrays and ranks. Nothing was posted. On the serial stand-in
+        always: a message to the own rank that nobody receives.
 
     Notes
     -----
@@ -119,10 +113,11 @@ def exchange(
     function = "exchange"
     receives, sends = list(receives), list(sends)
     package = package_of(comm)
-    if not check and event is None and _are_plain(comm, package, receives, sends):
-        plain = [package.Status() for _ in receives] if return_status else None
-        _communicate(comm, package, receives, sends, plain)
-        return plain
+    packed = None if check or event is not None else _needs_packing(comm, package, receives, sends)
+    if packed is not None:
+        statuses = [package.Status() for _ in receives] if return_status or packed else None
+        (exchange_packed if packed else _communicate)(comm, package, receives, sends, statuses)
+        return statuses if return_status else None
     check_one_producer(stream, event, function)
     messages = Messages.checked(function, comm, sends, receives, cuda_aware, stream, event, return_status, check=check)
     try:
@@ -237,6 +232,7 @@ def _communicate(comm: Any, package: Any, receives: list[Any], sends: list[Any],
             requests.append(comm.Irecv(target, source=source, tag=tag))
         for array, dest, tag in sends:
             requests.append(comm.Isend(array, dest=dest, tag=tag))
+        refuse_unreceived(comm, requests[len(receives) :], "exchange")
         for number, request in enumerate(requests):
             if statuses is None or number >= len(statuses):
                 request.Wait()
@@ -245,13 +241,18 @@ def _communicate(comm: Any, package: Any, receives: list[Any], sends: list[Any],
     except BaseException:
         end_run(comm, requests)
         raise
-    if isinstance(comm, SerialComm):
-        for number in comm._unreceived(requests[len(receives) :]):
-            warn(
-                f"exchange: 'sends[{number}]' to the own rank was received by nobody, and is what the next receive "
-                f"with tag {sends[number][2]} gets; give its receive in the same call.",
-                CuNumpyWarning,
-            )
+
+
+def refuse_unreceived(comm: Any, sends: list[Any], function: str) -> None:
+    """Raise on the serial stand-in if nobody receives a message to the own rank, for which MPI may wait forever.
+
+    `sends` are the requests of the messages.
+    """
+    if isinstance(comm, SerialComm) and (found := comm._unreceived(sends)):
+        raise CommunicationError(
+            f"{function}: would wait forever: 'sends[{found[0]}]' goes to the own rank, and nobody receives it; give "
+            "its receive in the same call."
+        )
 
 
 def end_run(comm: Any, requests: list[Any]) -> None:
@@ -265,47 +266,76 @@ def end_run(comm: Any, requests: list[Any]) -> None:
     comm.Abort(1)
 
 
-def _are_plain(comm: Any, package: Any, receives: list[Any], sends: list[Any]) -> bool:
-    """Tell whether all is in order, and MPI can be given it as it is: contiguous host arrays that share no memory.
+def exchange_packed(
+    comm: Any, package: Any, receives: list[Any], sends: list[Any], statuses: list[Any] | None = None
+) -> None:
+    """Exchange host arrays with any strides, of types that MPI has, in which all was found in order."""
+    if statuses is None:
+        statuses = [package.Status() for _ in receives]
+    targets = [
+        entry if entry[0].flags.c_contiguous else (np.empty(entry[0].shape, entry[0].dtype), *entry[1:])
+        for entry in receives
+    ]
+    sources = [(np.ascontiguousarray(array) if array.ndim else array, rank, tag) for array, rank, tag in sends]
+    _communicate(comm, package, targets, sources, statuses)
+    for (array, _, _), (content, _, _), status in zip(receives, targets, statuses, strict=True):
+        if content is not array:
+            count = status.Get_count(package.BYTE)
+            if 0 <= count < array.nbytes:  # the rest keeps its values
+                kept = np.ascontiguousarray(array)
+                bytes_of(kept)[:count] = bytes_of(content)[:count]
+                content = kept
+            np.copyto(array, content)
+
+
+def _needs_packing(comm: Any, package: Any, receives: list[Any], sends: list[Any]) -> bool | None:
+    """Tell whether arrays have to be packed, if all are of the host, of types that MPI has, and in order; else None.
 
     It is asked in each call, and its time is what an exchange takes beside MPI.
     """
     if package is None or len(receives) + len(sends) > 8:
-        return False
+        return None
     ranks = _size(comm)
     if ranks is None:
-        return False
+        return None
     targets: list[np.ndarray] = []
+    packed = False
     own = True  # whether they all have their memory to themselves
     try:
         for array, rank, tag in receives:
             if type(array) is not _ndarray or type(rank) is not int or type(tag) is not int:
-                return False
+                return None
             flags = array.flags
-            if not flags.carray or array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
-                return False
+            if not flags.carray:
+                if not flags.behaved:
+                    return None
+                packed = True
+            if array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
+                return None
             if not (0 <= rank < ranks or rank == package.PROC_NULL):
-                return False
+                return None
             own = own and flags.owndata
             for other in targets:
                 if array is other or (not own and _share(array, other)):
-                    return False
+                    return None
             targets.append(array)
         for array, rank, tag in sends:
             if type(array) is not _ndarray or type(rank) is not int or type(tag) is not int:
-                return False
+                return None
             flags = array.flags
-            if not flags.c_contiguous or array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
-                return False
+            if not flags.c_contiguous:
+                packed = True
+            if array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
+                return None
             if not (0 <= rank < ranks or rank == package.PROC_NULL):
-                return False
+                return None
             own = own and flags.owndata
             for other in targets:
                 if array is other or (not own and _share(array, other)):
-                    return False
+                    return None
     except (TypeError, ValueError):
-        return False
-    return True
+        return None
+    return packed
 
 
 def _size(comm: Any) -> int | None:

@@ -8,9 +8,10 @@ import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
-from cunumpy.mpi._buffers import refuse_objects
+from cunumpy.mpi._buffers import OF_MPI, refuse_objects
 from cunumpy.mpi._collectives import agreed
-from cunumpy.mpi._exchange import exchange
+from cunumpy.mpi._cuda_aware import package_of
+from cunumpy.mpi._exchange import exchange, exchange_packed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +89,10 @@ def exchange_ghosts(
         return (given, chosen), (given.dtype.str, *layers)
 
     (block, chosen), (_, *layers) = agreed(comm, prepared, check, function)
+    package = package_of(comm)
+    # What is exchanged is in order then, and shares no memory.
+    plain = not check and package is not None and type(block) is np.ndarray
+    plain = plain and block.dtype in OF_MPI and block.flags.behaved
     for dimension, (axis, count) in enumerate(zip(chosen, layers, strict=True)):
         if not count:
             continue
@@ -97,13 +102,12 @@ def exchange_ghosts(
             return block[(slice(None),) * axis + (slice(start, stop),)]
 
         # The tag is the direction: below and above are one process where the grid has one or two along the axis.
-        exchange(
-            comm,
-            sends=[(part(count, 2 * count), below, 0), (part(-2 * count, -count), above, 1)],
-            receives=[(part(-count, None), above, 0), (part(0, count), below, 1)],
-            cuda_aware=cuda_aware,
-            check=check,
-        )
+        sends = [(part(count, 2 * count), below, 0), (part(-2 * count, -count), above, 1)]
+        receives = [(part(-count, None), above, 0), (part(0, count), below, 1)]
+        if plain:
+            exchange_packed(comm, package, receives, sends)
+        else:
+            exchange(comm, sends=sends, receives=receives, cuda_aware=cuda_aware, check=check)
 
 
 def _checked_axes(axes: Sequence[int] | None, number: int, array: Any, function: str) -> list[int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cunumpy.errors import CommunicationError
 from cunumpy.mpi._collectives import known
 from cunumpy.mpi._cuda_aware import check_one_producer, check_producer
-from cunumpy.mpi._exchange import Messages, end_run
+from cunumpy.mpi._exchange import Messages, end_run, refuse_unreceived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,6 +131,7 @@ class PersistentExchange:
         try:
             if self._requests:
                 self._package.Prequest.Startall(self._requests)
+                refuse_unreceived(self._comm, self._requests[len(messages.targets) :], function)
         except BaseException:
             end_run(self._comm, self._requests)
             raise

@@ -762,10 +762,11 @@ and 3.
 
     def _unreceived(self, requests: Sequence[SerialRequest]) -> list[int]:
         """Return which of the sends nobody has received."""
+        under_way = [each._under_way if isinstance(each, SerialPrequest) else each for each in requests]
         return [
             number
-            for number, request in enumerate(requests)
-            if any(request._message is message for message in self._box.messages)
+            for number, request in enumerate(under_way)
+            if request is not None and any(request._message is message for message in self._box.messages)
         ]
 
     # --- persistent messages
