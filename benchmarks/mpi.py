@@ -1,7 +1,8 @@
 """What `cunumpy.mpi` costs beside mpi4py itself, and how a program scales: ``mpiexec -n 2 python -m benchmarks.mpi``.
 
 Apart from the other rows, because they need several processes. All ranks do the same as often; times are those of rank
-0. With one argument, the number of steps, ``landau_damping.py`` is timed on the ranks that there are, instead.
+0. With one argument, the number of steps, ``landau_damping.py`` is timed on the ranks that there are, instead, and
+messages, for the model of its steps.
 """
 
 from __future__ import annotations
@@ -77,6 +78,27 @@ def reducing(effort: Effort, length: int) -> Rounds:
     return compare(effort, "mpi.allreduce(comm, a, out=a)", "comm.Allreduce(IN_PLACE, a)", a=np.zeros(length))
 
 
+def exchanging_ghosts(effort: Effort, length: int) -> Rounds:
+    """Fill the ghost cells of a square block on a torus of processes."""
+    grid = COMM.Create_cart(mpi4py.MPI.Compute_dims(COMM.size, 2), [True, True])
+    block = np.zeros((length + 2, length + 2))
+
+    def by_hand() -> None:
+        for axis in (0, 1):
+            along = block if axis == 0 else block.T
+            below, above = grid.Shift(axis, 1)
+            low, high = np.ascontiguousarray(along[1]), np.ascontiguousarray(along[-2])
+            from_above, from_below = np.empty_like(low), np.empty_like(high)
+            requests = [grid.Irecv(from_above, above, 0), grid.Irecv(from_below, below, 1)]
+            requests += [grid.Isend(low, below, 0), grid.Isend(high, above, 1)]
+            mpi4py.MPI.Request.Waitall(requests)
+            along[-1], along[0] = from_above, from_below
+
+    rounds = compare(effort, "mpi.exchange_ghosts(grid, block)", "by_hand()", grid=grid, block=block, by_hand=by_hand)
+    grid.Free()
+    return rounds
+
+
 def rows() -> tuple[Row, ...]:
     """Return the rows; a megabyte is 2^17 numbers."""
     large = 2**17
@@ -91,9 +113,27 @@ def rows() -> tuple[Row, ...]:
             lambda effort: exchanging_persistently(effort, 1024),
             "us",
         ),
+        Row(
+            "ghosts",
+            "`exchange_ghosts`, 256 × 256",
+            "messages by hand",
+            None,
+            lambda effort: exchanging_ghosts(effort, 256),
+            "us",
+        ),
         Row("allreduce", "`allreduce`, 1 MB", "`Allreduce`", None, lambda effort: reducing(effort, large)),
         Row("allreduce-short", "`allreduce`, 1 kB", "`Allreduce`", None, lambda effort: reducing(effort, 128), "us"),
     )
+
+
+def latency_and_bandwidth() -> tuple[float, float]:
+    """Return the seconds that a short message takes, and how many bytes of a long one go in a second."""
+    times = []
+    for length in (1, 2**17):
+        names = {"comm": COMM, "left": LEFT, "right": RIGHT, "a": np.ones(length), "b": np.zeros(length)}
+        timer = together(statement("comm.Sendrecv(a, right, 0, b, left, 0)", **names))
+        times.append(min(timer(100) for _ in range(30)) / 100)
+    return times[0], 8 * 2**17 / (times[1] - times[0])
 
 
 def time_of_step(markers: int, steps: int) -> float:
@@ -141,8 +181,11 @@ def main(arguments: list[str]) -> None:
     if arguments:
         steps = int(arguments[0])
         strong, weak = time_of_step(1_000_000, steps), time_of_step(1_000_000 * COMM.size, steps)
+        short = time_of_step(1000 * COMM.size, 10 * steps)
+        latency, bandwidth = latency_and_bandwidth()
         if COMM.rank == 0:
-            print(f"{COMM.size} ranks: {strong * 1e3:.3f} ms a step of 10^6 markers, {weak * 1e3:.3f} ms of 10^6 each")
+            print(f"{COMM.size} ranks: {strong * 1e3:.3f} ms a step of 10^6 markers, {weak * 1e3:.3f} ms of 10^6 each,")
+            print(f"{short * 1e3:.3f} ms of 10^3 each; a message: {latency * 1e6:.2f} us, {bandwidth / 1e9:.1f} GB/s")
         return
     results = [_report.Result(row, row.measure(FULL)) for row in rows()]
     if COMM.rank == 0:
