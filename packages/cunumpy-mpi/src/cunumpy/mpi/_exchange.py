@@ -302,37 +302,25 @@ def _needs_packing(comm: Any, package: Any, receives: list[Any], sends: list[Any
     packed = False
     own = True  # whether they all have their memory to themselves
     try:
-        for array, rank, tag in receives:
-            if type(array) is not _ndarray or type(rank) is not int or type(tag) is not int:
-                return None
-            flags = array.flags
-            if not flags.carray:
-                if not flags.behaved:
+        for entries in (receives, sends):
+            for array, rank, tag in entries:
+                if type(array) is not _ndarray or type(rank) is not int or type(tag) is not int:
                     return None
-                packed = True
-            if array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
-                return None
-            if not (0 <= rank < ranks or rank == package.PROC_NULL):
-                return None
-            own = own and flags.owndata
-            for other in targets:
-                if array is other or (not own and _share(array, other)):
+                flags = array.flags
+                if not flags.carray:
+                    if entries is receives and not flags.behaved:
+                        return None
+                    packed = packed or not flags.c_contiguous
+                if array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
                     return None
-            targets.append(array)
-        for array, rank, tag in sends:
-            if type(array) is not _ndarray or type(rank) is not int or type(tag) is not int:
-                return None
-            flags = array.flags
-            if not flags.c_contiguous:
-                packed = True
-            if array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
-                return None
-            if not (0 <= rank < ranks or rank == package.PROC_NULL):
-                return None
-            own = own and flags.owndata
-            for other in targets:
-                if array is other or (not own and _share(array, other)):
+                if not (0 <= rank < ranks or rank == package.PROC_NULL):
                     return None
+                own = own and flags.owndata
+                for other in targets:
+                    if array is other or (not own and _share(array, other)):
+                        return None
+                if entries is receives:
+                    targets.append(array)
     except (TypeError, ValueError):
         return None
     return packed
