@@ -7,6 +7,7 @@ thread of a block a fiber. NVRTC must take the same source: the CPU device accep
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import subprocess
 import threading
@@ -21,6 +22,8 @@ import numpy as np
 import cunumpy.kernels
 from cpp_compiler import compiler
 from cunumpy.cuda import cuda_include_dir
+from cunumpy.errors import KernelError
+from cunumpy.kernels._cpu_device.launch import RawFunction
 from cunumpy.kernels._cpu_device.ptx import replace_inline_ptx
 from nvrtc import compile_cuda
 
@@ -149,11 +152,41 @@ class CpuSource:
         return None if ended else message.value.decode()
 
 
+class CheckedSource:
+    """The same by the CPU device itself, with all accesses to memory checked."""
+
+    def __init__(self, source: str, kernels: Iterable[str], *, options: Sequence[str] = (), **_: Any) -> None:
+        names, opened = tuple(kernels), {}  # type: tuple[str, ...], dict[bool, Any]
+        self._file = f"{names[0].partition('<')[0]}.cu"
+        self._functions = {name: RawFunction(source, name, tuple(options), names, opened, check=True) for name in names}
+
+    def __call__(self, kernel: str, grid: Any, block: Any, *arguments: Any) -> None:
+        """Launch: arrays by pointer, NumPy scalars and structured values by value."""
+        values = [np.asarray(a) if not isinstance(a, np.ndarray) or a.ndim == 0 else a for a in arguments]
+        packed = [value.ctypes.data if value.ndim else value for value in values]
+        arrays = [(number, value) for number, value in enumerate(values) if value.ndim]
+        self._functions[kernel](_three(grid), _three(block), packed, 16384, arguments=arrays)
+
+    def error(self, kernel: str, grid: Any, block: Any, *arguments: Any) -> str | None:
+        """Launch, and return what the launch ended with before its time."""
+        try:
+            self(kernel, grid, block, *arguments)
+        except KernelError as error:
+            text = str(error).partition("): ")[2].removesuffix("; what it wrote before stays.")
+            return text.replace(f"{self._file}:", "kernel.cu:")
+        return None
+
+
 def _three(shape: Any) -> tuple[int, int, int]:
     return ((*shape, 1, 1) if isinstance(shape, tuple) else (shape, 1, 1))[:3]
 
 
 @cache
-def cpu_source(source: str, *kernels: str, **settings: Any) -> CpuSource:
-    """Compile once for several tests."""
+def cpu_source(source: str, *kernels: str, checked: bool = True, **settings: Any) -> CpuSource | CheckedSource:
+    """Compile once for several tests.
+
+    ``CUNUMPY_CPU_CHECK=1`` checks these as all other kernels, but for `checked=False`: what is wrong on a GPU.
+    """
+    if checked and os.environ.get("CUNUMPY_CPU_CHECK") == "1":
+        return CheckedSource(source, kernels, **settings)
     return CpuSource(source, kernels, **settings)

@@ -27,6 +27,12 @@ def build_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("builds")
 
 
+@pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launch without checks, also where ``CUNUMPY_CPU_CHECK=1``: for kernels that are wrong on a GPU."""
+    monkeypatch.setenv("CUNUMPY_CPU_CHECK", "0")
+
+
 @pytest.fixture(autouse=True)
 def _builds_of_this_run(build_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what is compiled for the CPU out of the user's cache."""

@@ -1,4 +1,4 @@
-"""Checks of the textbook programs and of all shipped headers: clean as they are; one barrier less is found.
+"""Checks of the textbook programs and of all shipped headers: clean as they are, and each wrong change of one is found.
 
 The launches are those of `test_textbook` and `test_headers_on_cpu`, in a process that checks all launches.
 """
@@ -10,8 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,9 +22,9 @@ PROGRAMS = {
     "bitonic_sort": "test_bitonic_sort",
     "compaction": "test_compaction and 257",
     "convolution": "test_convolution",
-    "deposition": "test_deposition",
+    "deposition": "test_deposition and 257",
     "fourier_transform": "test_fourier_transform",
-    "groups": "test_groups",
+    "groups": "test_groups and 257",
     "histogram": "test_histogram and 257",
     "matrix_product": "test_matrix_product",
     "monte_carlo": "test_monte_carlo",
@@ -39,72 +39,118 @@ PROGRAMS = {
     "transpose": "TestTranspose",
     "tridiagonal": "test_tridiagonal_systems",
 }
-BARRIER = re.compile(r"__syncthreads\(\);")
-QUICK = {"radix_sort", "tridiagonal"}  # in each run of the tests; the others take minutes
+BARRIER = "__syncthreads();"
+BARRIERS = {
+    name: (BARRIER, ";") for name in PROGRAMS if BARRIER in (HERE / "textbook" / f"{name}.cu").read_text()
+}  # the first one is left out
+
+# An index that is wrong by one.
+INDICES = {
+    "bitonic_sort": ("keys[blockIdx.x * blockDim.x + t] = own[t]", "keys[blockIdx.x * blockDim.x + t + 1] = own[t]"),
+    "compaction": ("i < n && x[i] > 0;", "i < n && x[i + 1] > 0;"),
+    "convolution": ("part[threadIdx.y + k][threadIdx.x];", "part[threadIdx.y + k + 1][threadIdx.x];"),
+    "deposition": ("right = (left + 1) % cells;", "right = left + 1;"),
+    "fourier_transform": ("b = own[top + half];", "b = own[top + half + 1];"),
+    "groups": ("of_tiles[i / 8]", "of_tiles[i / 8 + 1]"),
+    "histogram": ("own[bin] = 0;", "own[bin + 1] = 0;"),
+    "matrix_product": ("right[m][tx];", "right[m + 1][tx];"),
+    "monte_carlo": ("atomicAdd(inside,", "atomicAdd(inside + 1,"),
+    "n_body": ("tile[threadIdx.x] =", "tile[threadIdx.x + 1] ="),
+    "pixels": ("result[i]", "result[i + 1]"),
+    "radix_sort": ("before[t - step]", "before[t - step - 1]"),
+    "reduction": ("memory[t + half];", "memory[t + half + 1];"),
+    "scan": ("x[2 * t + 1] : 0;", "x[2 * t + 2] : 0;"),
+    "shortest_paths": ("distance[i * n + j] = own", "distance[i * n + j + 1] = own"),
+    "sparse_product": ("k < starts[row + 1]; ++k", "k < starts[row + 2]; ++k"),
+    "stencil": ("part[t + offset];", "part[t + offset + 1];"),
+    "transpose": ("tile[threadIdx.x][r];", "tile[threadIdx.x + 1][r];"),
+    "tridiagonal": ("a[at] * c[at - systems]", "a[at] * c[at - systems - 1]"),
+}
+
+# The first atomic function, as it would be without.
+ATOMICS = {
+    "compaction": ("place = atomicAdd(count, __popc(lanes));", "place = (*count += __popc(lanes)) - __popc(lanes);"),
+    "deposition": (
+        "atomicAdd(&density[left], charge[i] * (1.0 - share));",
+        "density[left] += charge[i] * (1.0 - share);",
+    ),
+    "groups": ("atomicAdd(&total, sum);", "total += sum;"),
+    "histogram": ("if (i < n) atomicAdd(&counts[text[i]], 1u);", "if (i < n) ++counts[text[i]];"),
+    "monte_carlo": ("atomicAdd(inside, (unsigned long long)count);", "*inside += count;"),
+    "reduction": ("atomicAdd(total, sum);", "*total += sum;"),
+}
+
+FAULTS = r"(out of bounds|race|memory that nobody has written|a barrier that some threads do not reach)"
 
 
-def long_but_quick(programs: list[str]) -> list[Any]:
-    """Return parameters, marked as long but for those of `QUICK`."""
-    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in programs]
-
-
-def run_checked(folder: Path, tests: str, which: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a file of tests in a process in which all launches are checked."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=short", tests]
-    command += ["-n", "0", "--rootdir", str(HERE.parents[1]), "-c", str(HERE.parents[1] / "pyproject.toml")]
+def run_checked(folder: Path, tests: str, programs: Iterable[str] = ()) -> subprocess.CompletedProcess[str]:
+    """Run a file of tests, or those of some programs, in a process in which all launches are checked."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", tests, "-n", "0"]
+    command += ["--rootdir", str(HERE.parents[1]), "-c", str(HERE.parents[1] / "pyproject.toml")]
+    if which := " or ".join(f"({PROGRAMS[name]})" for name in programs):
+        command += ["-k", which]
     environment = {**os.environ, "CUNUMPY_CPU_CHECK": "1"}
-    return subprocess.run(
-        [*command, "-k", which] if which else command,
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_every_program_is_checked():
-    assert sorted(PROGRAMS) == sorted(path.stem for path in (HERE / "textbook").glob("*.cu"))
+def changed(source: str, old: str, new: str) -> tuple[str, int, int]:
+    """Change a program where it first has `old`; return it, and the first and last line of the function there."""
+    place = source.index(old)
+    ends = [found.end() for found in re.finditer(r"^\}", source, re.MULTILINE)]
+    first = max((end for end in ends if end < place), default=0)
+    last = min(end for end in ends if end > place)
+    lines = source.count("\n", 0, first) + 1, source.count("\n", 0, last) + 1
+    return source[:place] + new + source[place + len(old) :], *lines
 
 
-@pytest.mark.parametrize("program", long_but_quick(list(PROGRAMS)))
-def test_textbook_programs_are_clean(program):
-    done = run_checked(HERE, "test_textbook.py", PROGRAMS[program])
+def check_changed(changes: Mapping[str, tuple[str, str]], folder: Path) -> None:
+    """Change programs, and see that a fault is found in the function of each, and none elsewhere."""
+    shutil.copy(HERE / "test_textbook.py", folder)
+    shutil.copytree(HERE / "textbook", folder / "textbook")
+    lines = {}
+    for program, (old, new) in changes.items():
+        file = folder / "textbook" / f"{program}.cu"
+        source, *lines[program] = changed(file.read_text(), old, new)
+        file.write_text(source)
+    done = run_checked(folder, str(folder / "test_textbook.py"), changes)
+    found: dict[str, list[list[int]]] = {program: [] for program in changes}
+    for line in done.stdout.splitlines():
+        if re.search(FAULTS, line) is not None:
+            for program in changes:
+                if places := re.findall(rf"\b{program}\.cu:(\d+)", line):
+                    found[program].append([int(place) for place in places])
+    for program, (first, last) in lines.items():
+        assert found[program], f"{program}: {changes[program]}\n{done.stdout}"
+        for places in found[program]:
+            assert all(first <= place <= last for place in places), f"{program}: {changes[program]}\n{done.stdout}"
+
+
+def test_each_program_is_here():
+    names = sorted(path.stem for path in (HERE / "textbook").glob("*.cu"))
+    assert sorted(PROGRAMS) == sorted(INDICES) == names
+    with_atomics = [name for name in names if "atomicAdd(" in (HERE / "textbook" / f"{name}.cu").read_text()]
+    assert sorted(ATOMICS) == with_atomics
+
+
+def test_one_program_is_clean():
+    done = run_checked(HERE, "test_textbook.py", ["radix_sort"])
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.long
-def test_the_shipped_headers_are_clean():
-    done = run_checked(HERE, "test_headers_on_cpu.py")
+@pytest.mark.parametrize("tests", ["test_textbook.py", "test_headers_on_cpu.py"])
+def test_all_programs_and_the_shipped_headers_are_clean(tests):
+    done = run_checked(HERE, tests)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def without_barrier(source: str, number: int) -> tuple[str, int, int]:
-    """Return a program without one of its barriers, and the first and last line of the function that it was in."""
-    match = list(BARRIER.finditer(source))[number]
-    ends = [found.end() for found in re.finditer(r"^\}", source, re.MULTILINE)]
-    first = max((end for end in ends if end < match.start()), default=0)
-    last = min(end for end in ends if end > match.start())
-    lines = source.count("\n", 0, first) + 1, source.count("\n", 0, last) + 1
-    return source[: match.start()] + ";" + source[match.end() :], *lines
+def test_wrong_changes_of_some_programs_are_found(tmp_path):
+    check_changed(
+        {"groups": ATOMICS["groups"], "radix_sort": INDICES["radix_sort"], "transpose": BARRIERS["transpose"]}, tmp_path
+    )
 
 
-WITH_BARRIERS = [name for name in PROGRAMS if BARRIER.search((HERE / "textbook" / f"{name}.cu").read_text())]
-
-
-@pytest.mark.parametrize("program", long_but_quick(WITH_BARRIERS))
-def test_a_textbook_program_without_one_of_its_barriers_is_found(program, tmp_path):
-    source = (HERE / "textbook" / f"{program}.cu").read_text()
-    shutil.copy(HERE / "test_textbook.py", tmp_path)
-    shutil.copytree(HERE / "textbook", tmp_path / "textbook")
-    wrong, first, last = without_barrier(source, 0)
-    (tmp_path / "textbook" / f"{program}.cu").write_text(wrong)
-    done = run_checked(tmp_path, str(tmp_path / "test_textbook.py"), PROGRAMS[program])
-    assert done.returncode == 1, done.stdout + done.stderr
-    # Where the next thread would read what this one has not written yet, that is told, too.
-    faults = [line for line in done.stdout.splitlines() if re.search("race: |memory that nobody has written: ", line)]
-    assert faults, done.stdout
-    for line in faults:
-        places = [int(number) for number in re.findall(rf"{program}\.cu:(\d+)", line)]
-        assert len(places) == line.count("race: ") + 1, line
-        assert all(first <= place <= last for place in places), line
+@pytest.mark.long
+@pytest.mark.parametrize("changes", [BARRIERS, INDICES, ATOMICS], ids=["no barrier", "index", "no atomic function"])
+def test_wrong_changes_of_all_programs_are_found(changes, tmp_path):
+    check_changed(changes, tmp_path)

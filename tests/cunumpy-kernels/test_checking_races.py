@@ -106,6 +106,19 @@ __device__ void lock(double* x, double* y, unsigned* word, bool wrong) {
 __device__ void values(double* x, double* y, unsigned* word, bool wrong) {
     if (x[threadIdx.x] > 10) y[0] = wrong ? threadIdx.x : 1;  // all say the same, or not
 }
+__device__ void sum_of_the_guide(double* x, double* y, unsigned* word, bool wrong) {
+    unsigned long long* sum = (unsigned long long*)y;
+    unsigned long long old = *sum, assumed;  // as old as it likes where atomicCAS follows
+    if (wrong) {
+        x[blockIdx.x * 64 + threadIdx.x] = old;
+        atomicAdd(sum, 1ull);
+        return;
+    }
+    do {
+        assumed = old;
+        old = atomicCAS(sum, assumed, __double_as_longlong(x[threadIdx.x] + __longlong_as_double(assumed)));
+    } while (assumed != old);
+}
 __global__ void race(int which, bool wrong, double* x, double* y, unsigned* word) {
     switch (which) {
         case 0: return missing_barrier(x, y, word, wrong);
@@ -119,6 +132,7 @@ __global__ void race(int which, bool wrong, double* x, double* y, unsigned* word
         case 8: return last_block(x, y, word, wrong);
         case 9: return lock(x, y, word, wrong);
         case 10: return values(x, y, word, wrong);
+        case 11: return sum_of_the_guide(x, y, word, wrong);
     }
 }
 """
@@ -142,6 +156,7 @@ RACES = {  # the two lines, by their text
     "half_a_warp": ("", "y[threadIdx.x] = part[threadIdx.x ^ (wrong"),
     "last_block": ("x[blockIdx.x] = blockIdx.x", "if (last && threadIdx.x < gridDim.x)"),
     "lock": ("y[0] += 1", "y[0] += 1"),
+    "sum_of_the_guide": ("unsigned long long old = *sum", "atomicAdd(sum"),
     "values": ("if (x[threadIdx.x] > 10)", "if (x[threadIdx.x] > 10)"),
 }
 
@@ -153,7 +168,7 @@ def kernel() -> CudaKernel:
 
 def run(name: str, wrong: bool) -> Any:
     x, y, word = np.arange(128.0), np.zeros(128), np.zeros(2, np.uint32)
-    grid = 2 if name in ("plain_sum", "other_blocks", "last_block", "lock") else 1
+    grid = 2 if name in ("plain_sum", "other_blocks", "last_block", "lock", "sum_of_the_guide") else 1
     emulate_cuda_kernel(kernel(), NAMES.index(name), wrong, x, y, word, grid=grid, block=64)
     return y
 

@@ -221,8 +221,10 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_loops_between_barriers_give_what_threads_give(name):
+def test_loops_between_barriers_give_what_threads_give(name, request):
     """The truth is the same kernel on threads with stacks of their own, which a barrier in a condition forces."""
+    if name in ("returned", "counter"):  # a barrier that not all reach; blocks that race
+        request.getfixturevalue("unchecked")
     head = """
 __device__ int counter = 3;
 extern "C" __global__ void k(const double* x, double* y, int n) {

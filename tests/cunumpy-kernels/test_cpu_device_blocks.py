@@ -75,6 +75,7 @@ __device__ inline void reverse(double* y) {
     ],
 )
 @pytest.mark.parametrize("wait", ["", "__syncwarp();"])
+@pytest.mark.usefixtures("unchecked")  # the last warp is not full
 def test_dynamic_shared_memory_of_several_kernels(tmp_path, name, dtype, options, wait):
     (tmp_path / "tools.cuh").write_text(TOOLS)
     y = np.arange(100).astype(dtype)

@@ -28,6 +28,7 @@ NO_WIDTHS = {
 
 
 @pytest.mark.parametrize("way", [*WIDTHS, *NO_WIDTHS])
+@pytest.mark.usefixtures("unchecked")  # blocks race with those of the other row
 def test_a_number_for_the_width_of_blocks(way):
     before, place = (WIDTHS | NO_WIDTHS)[way]
     source = f"""{before}

@@ -28,7 +28,7 @@ WAITS = {
     "nobody waits": "",
     "a barrier": "__syncthreads();",
     "a barrier in a loop": "for (int round = 0; round < n; ++round) if (own[round % 3] > -1) __syncthreads();",
-    "a warp": "__syncwarp();",
+    "a warp": "__syncwarp(__activemask());",
 }
 
 

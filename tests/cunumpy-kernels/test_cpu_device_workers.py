@@ -125,6 +125,7 @@ print(len(os.listdir("/proc/self/task")) - before)
     ],
     ids=["one", "four", "beside OpenMP", "Open MPI", "Slurm"],
 )
+@pytest.mark.usefixtures("unchecked")  # what is checked takes one thread
 def test_threads_of_the_process(environment, expected):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("CUNUMPY_NUM", "OMP_"))}
     done = subprocess.run(

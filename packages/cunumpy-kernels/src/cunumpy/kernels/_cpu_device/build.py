@@ -299,11 +299,17 @@ def _build(program: Program, compiler: Compiler, folder: Path) -> None:
             analysis.mode = FIBERS
         split = []
         local = _compile(program, compiler, (flags, aligned), kernels, variables, folder)
-    if local > MAX_LOCAL_BYTES and not split and not program.check:  # where functions are not inlined, and add up
-        raise KernelError(
-            f"{program.owner}: a thread has {local} bytes of local arrays and variables, more than the "
-            f"{MAX_LOCAL_BYTES} that a GPU gives it; put the arrays into global memory."
-        )
+    if local > MAX_LOCAL_BYTES and not split:
+        plain = local  # where functions are not inlined, and add up
+        if program.check:
+            plain = _compile(program._replace(check=False), compiler, (flags, aligned), kernels, variables, folder)
+        if plain > MAX_LOCAL_BYTES:
+            raise KernelError(
+                f"{program.owner}: a thread has {plain} bytes of local arrays and variables, more than the "
+                f"{MAX_LOCAL_BYTES} that a GPU gives it; put the arrays into global memory."
+            )
+        if program.check:
+            _compile(program, compiler, (flags, aligned), kernels, variables, folder)
     if local > USUAL_LOCAL_BYTES and any(analysis.mode == FIBERS for analysis in analyses):
         flags = [*flags, "-DCUNUMPY_CPU_STACK_SHIFT=20"]
         _compile(program, compiler, (flags, aligned), kernels, variables, folder)

@@ -433,9 +433,12 @@ def _owned(low: int, size: int, arguments: list[Argument]) -> np.ndarray[Any, An
 # --- launches ---------------------------------------------------------------------------------------------------------
 
 
-_locks: dict[int, Any] = {}
-
 _ADDRESS = re.compile(r"@\{([0-9a-f]+)\}")
+
+
+LOCK = new_lock()
+"""Checked launches run one after another: what looks at accesses is one for each library, and what a launch writes to
+copies of its arrays would be lost where another one has copies of the same arrays."""
 
 
 class Checks:
@@ -454,8 +457,6 @@ class Checks:
 
     def __init__(self, library: ctypes.CDLL, path: Path, memory: list[list[Any]], filename: str) -> None:
         self._library, self._path, self._memory, self._filename = library, path, memory, filename
-        # What looks at accesses is one for each library, which may be loaded for several kernels.
-        self.lock = _locks.setdefault(library._handle, new_lock())
         library.cunumpy_check_begin.restype = ctypes.c_void_p
         library.cunumpy_check_end.restype = ctypes.c_uint
         self._names: list[tuple[int, Any]] = []

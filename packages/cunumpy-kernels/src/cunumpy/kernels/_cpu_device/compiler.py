@@ -214,6 +214,8 @@ def checking_flags(compiler: Compiler) -> list[str]:
         "-fvisibility=hidden",
         "-w",
     ]
+    # What a function calls us for last is told by the address that we return to, which is to be in that function.
+    flags += ["-fno-optimize-sibling-calls"]
     flags += ["-fno-omit-frame-pointer", "-fsanitize=thread,null,alignment,object-size", "-DCUNUMPY_CPU_CHECK"]
     if compiler.is_clang:
         volatile = ["-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-func-entry-exit=0"]

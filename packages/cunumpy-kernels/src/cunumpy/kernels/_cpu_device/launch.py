@@ -18,7 +18,7 @@ from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
 from cunumpy.kernels._builds import HeaderHash
 from cunumpy.kernels._cpu_device.analysis import GRID_STRIDE, MERGED_LOOPS
 from cunumpy.kernels._cpu_device.build import Library, Program, build_cache, program_of
-from cunumpy.kernels._cpu_device.checking import FAULT, Argument, Arguments, Checks, array_arguments
+from cunumpy.kernels._cpu_device.checking import FAULT, LOCK, Argument, Arguments, Checks, array_arguments
 from cunumpy.kernels._cpu_device.limits import check_registers, refuse_shared
 from cunumpy.kernels._raw_kernel import CONST_POINTER_KIND
 
@@ -187,9 +187,9 @@ def _run_checked(
 ) -> str | None:
     """Run a kernel on copies of its arrays; return what was found, and what ended the launch."""
     cooperative = cooperative and math.prod(grid) > 1
-    copies = Arguments([argument for _, argument in arguments])
-    packed = copies.repacked(packed, {number for number, _ in arguments})
-    with checks.lock:
+    with LOCK:
+        copies = Arguments([argument for _, argument in arguments])
+        packed = copies.repacked(packed, {number for number, _ in arguments})
         checks.begin(copies, math.prod(grid), shared_mem, cooperative=cooperative)
         try:
             trap: str | None = library.function.launch(packed, grid, block, shared_mem, cooperative, 0, True)

@@ -431,6 +431,14 @@ inline void check_aligned(const void* address, const void* place) {
     check_any<kind, reads>(address, size, place, range_of<kind, 0>(place));
 }
 
+// Of atomicCAS, before it is checked as the atomic function that it is.
+__attribute__((noinline)) void check_swap(const void* address, size_t size) {
+    if (!active) return;
+    Region* region = find_region((const char*)address);
+    if (region == nullptr || size > region->bytes - (size_t)((const char*)address - region->begin)) return;
+    races::forget_guess(region->shadow, (size_t)((const char*)address - region->begin), address, (unsigned int)size);
+}
+
 }  // namespace cunumpy_cpu_checks
 
 using namespace cunumpy_cpu_checks;
@@ -757,6 +765,7 @@ HIDDEN void __tsan_atomic_signal_fence(int) {}
         return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                       \
     }                                                                                                  \
     HIDDEN int __tsan_atomic##n##_compare_exchange_strong(volatile T* at, T* old, T value, int, int) { \
+        check_swap((const void*)at, n / 8);                                                            \
         check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
         return __atomic_compare_exchange_n(at, old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
     }                                                                                                  \
@@ -765,6 +774,7 @@ HIDDEN void __tsan_atomic_signal_fence(int) {}
         return __atomic_compare_exchange_n(at, old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
     }                                                                                                  \
     HIDDEN T __tsan_atomic##n##_compare_exchange_val(volatile T* at, T old, T value, int, int) {       \
+        check_swap((const void*)at, n / 8);                                                            \
         check_aligned<ATOMIC, n / 8>((const void*)at, PLACE);                                          \
         __atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
         return old;                                                                                    \

@@ -8,7 +8,8 @@
 //   - an atomic function: what the first did before a fence (__threadfence) and then an atomic function on a word is before
 //     what the second does after an atomic function on the same word. Volatile reads and writes of global memory, too,
 //     hand over like this. In shared memory volatile orders nothing.
-// Atomic functions never race with each other. Several threads that store the same value are let pass (*found = 1).
+// Atomic functions never race with each other. Several threads that store the same value are let pass (*found = 1), and so
+// is a read with which a thread begins to try atomicCAS on that word, as CUDA's guide does it: it may be as old as it likes.
 //
 // Kept for each granule of memory: the last write, the last atomic function and two reads since, chosen so that they are of
 // different warps and blocks where that is possible. Each has its thread and the time, a count of what orders in its block;
@@ -93,6 +94,9 @@ struct BlockState {
     unsigned char before[16];
     Race pending_race;
     unsigned long long pending_pair;
+    bool guessing;              // a read beside atomic functions: the thread may go on with atomicCAS
+    Race guess;
+    unsigned long long guess_pair;
     unsigned int parts[BLOCK_WARPS][LANES][LANES];  // what lane knows of lane, where parts of a warp have synchronised
 };
 
@@ -256,6 +260,12 @@ static void report_new(const Race& race, unsigned long long pair) {
     if (report != nullptr) report(race);
 }
 
+// The thread has not tried atomicCAS on what it read.
+__attribute__((noinline, cold)) static void settle_guess(BlockState& now) {
+    now.guessing = false;
+    report_new(now.guess, now.guess_pair);
+}
+
 // A second write is a race if it changes the value. It has been done when this thread comes here again.
 __attribute__((noinline, cold)) static void settle(BlockState& now) {
     now.pending = false;
@@ -279,6 +289,13 @@ __attribute__((noinline, cold)) static void found(BlockState& now, const Cell& e
         now.pending = true;
         now.pending_race = race;
         now.pending_pair = pair;
+        return;
+    }
+    if ((earlier.kind & KIND) == ATOMIC && (later.kind & KIND) == READ) {
+        if (now.guessing) settle_guess(now);
+        now.guessing = true;
+        now.guess = race;
+        now.guess_pair = pair;
         return;
     }
     report_new(race, pair);
@@ -490,6 +507,26 @@ static inline void access(Shadow& shadow, size_t offset, const void* at, unsigne
     access_as<kind>(shadow, now, offset, at, size, place, stamps);
 }
 
+// The thread that runs tries atomicCAS: reads of its own of that word were to guess what is there.
+static void forget_guess(Shadow& shadow, size_t offset, const void* at, unsigned int size) {
+    if (shadow.usual == nullptr) return;
+    BlockState& now = state();
+    if (now.guessing && now.guess.at == at) now.guessing = false;
+    const size_t end = (offset + size) >> shadow.shift;
+    for (size_t granule = offset >> shadow.shift; granule < end; ++granule) {
+        Cell &read = shadow.usual[2 * granule + 1], &read_too = shadow.rare[2 * granule + 1];
+        const bool mine = read.block == now.block && read.thread == now.thread;
+        if ((read.kind & MORE) != 0 && read_too.block == now.block && read_too.thread == now.thread) {
+            read.kind &= ~MORE;
+        } else if (mine && (read.kind & MORE) != 0) {
+            read = read_too;
+        } else if (mine) {
+            read.block = 0;
+        }
+        shadow.stamps[granule] = 0;
+    }
+}
+
 // --- what orders ------------------------------------------------------------------------------------------------------
 
 __attribute__((noinline)) static void release_at(BlockState& now, const void* word) {
@@ -538,6 +575,7 @@ static inline void synchronise(BlockState& now, const void* word, Kind kind) {
 static inline void settle_pending() {
     BlockState& now = state();
     if (__builtin_expect(now.pending, 0)) settle(now);
+    if (__builtin_expect(now.guessing, 0)) settle_guess(now);
 }
 
 static void forget_stamps();
@@ -609,15 +647,15 @@ static inline void on_grid_barrier() {
 }
 
 static inline void on_thread(unsigned int thread) {
+    settle_pending();
     BlockState& now = state();
-    if (__builtin_expect(now.pending, 0)) settle(now);
     now.thread = thread;
     now.warp_stamp = now.block_stamp + 1 + thread / LANES;
 }
 
 static void on_block(unsigned long long number) {
+    settle_pending();
     BlockState& now = state();
-    if (__builtin_expect(now.pending, 0)) settle(now);
     now.block = base + (unsigned int)number;
     now.thread = 0;
     now.time = 1;
@@ -743,7 +781,7 @@ static void end_launch() {
     settle_pending();
     base += blocks;
     active = false;
-    only_state.pending = false;
+    only_state.pending = only_state.guessing = false;
     releases.clear();
     acquisitions.clear();
     last_releases.entries.clear();
