@@ -217,10 +217,17 @@ def groups(readme: str) -> list[Group]:
         ),
         Group(
             "clang",
-            "CXX=clang++ uv run pytest -n auto tests/cunumpy-kernels/test_cpu_*.py",
+            "CXX=clang++ uv run pytest -n auto tests/cunumpy-kernels/test_cpu_*.py "
+            "tests/cunumpy-kernels/test_checking_*.py",
             ("cunumpy-kernels",),
             full_only=True,
             program="clang++",
+        ),
+        Group(
+            "checked",
+            "CUNUMPY_CPU_CHECK=1 uv run pytest -n auto tests/cunumpy-kernels/test_cpu_*.py",
+            ("cunumpy-kernels",),
+            full_only=True,
         ),
         Group("long tests", "uv run pytest -n auto -m long", ALL, EXAMPLES, full_only=True),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),

@@ -248,3 +248,36 @@ def test_addresses_of_global_variables():
         module.get_global("missing")
     with pytest.raises(RuntimeError, match="CUDA_ERROR_NOT_FOUND"):
         cupy.RawModule(code="int x;").get_global("x")
+
+
+STRAYS = """
+struct Pair {
+    double* x;
+    long long n;
+};
+extern "C" __global__ void shift(double* x, int n) { x[threadIdx.x + n] = 1.0; }
+extern "C" __global__ void both(double* x, Pair pair) {
+    x[threadIdx.x] += 1.0;
+    __syncthreads();
+    if (threadIdx.x == 0) pair.x[pair.n] += 1.0;  // the same array
+}
+"""
+
+
+def test_launches_are_checked_unless_that_is_turned_off(monkeypatch):
+    x = cupy.zeros(64)
+    for setting in ("", "1"):
+        monkeypatch.setenv("CUNUMPY_CPU_CHECK", setting)
+        with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match=r"write of 8 bytes at argument 0\[64\] by block"):
+            cupy.RawKernel(STRAYS, "shift")((1,), (32,), (x, np.int32(33)))
+    assert host_buffer(x)[33:].all()
+    monkeypatch.setenv("CUNUMPY_CPU_CHECK", "0")
+    cupy.RawKernel(STRAYS, "shift")((1,), (32,), (x[:48], np.int32(17)))
+
+
+def test_arrays_that_structs_point_to_are_those_of_the_arguments(monkeypatch):
+    monkeypatch.setenv("CUNUMPY_CPU_CHECK", "1")
+    x = cupy.zeros(32)
+    pair = np.array((x.data.ptr, 3), dtype=[("x", "u8"), ("n", "i8")])[()]
+    cupy.RawKernel(STRAYS, "both")((1,), (32,), (x, pair))
+    assert host_buffer(x).tolist() == [1.0 + (i == 3) for i in range(32)]

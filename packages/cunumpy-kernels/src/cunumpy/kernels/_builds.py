@@ -113,15 +113,27 @@ class Build:
 
 
 def compile_kernel(
-    cupy: ModuleType, source: str, expression: str, options: tuple[str, ...], log_stream: Any, owner: str
+    cupy: ModuleType,
+    source: str,
+    expression: str,
+    options: tuple[str, ...],
+    log_stream: Any,
+    owner: str,
+    *,
+    check: bool = True,
 ) -> Any:
-    """Compile for the current device; templates and names in namespaces go through the compiler's name expressions."""
+    """Compile for the current device; templates and names in namespaces go through the compiler's name expressions.
+
+    With `check=False` the stand-in for CuPy does not check the kernel's accesses to memory.
+    """
     try:
         if not is_plain(expression):
             module = cupy.RawModule(code=source, options=options, name_expressions=(expression,))
+            _set_check(module, check)
             module.compile(log_stream=log_stream)
             return module.get_function(expression)
         kernel = cupy.RawKernel(source, expression, options=options)
+        _set_check(kernel, check)
         kernel.compile(log_stream=log_stream)
     except Exception as error:
         if type(error).__name__ == "CompileException":
@@ -133,6 +145,11 @@ def compile_kernel(
             raise no_function(expression, owner) from error
         raise
     return kernel
+
+
+def _set_check(code: Any, check: bool) -> None:
+    if not check and hasattr(code, "_check"):  # CuPy's own have none
+        code._check = False
 
 
 def is_plain(expression: str) -> bool:

@@ -550,7 +550,15 @@ class CudaKernel:
             if build is None or build.options != options:
                 if is_hip():
                     self._refuse_on_hip(options)
-                kernel = compile_kernel(cupy, self._source, self.expression, options, log_stream, self._owner)
+                kernel = compile_kernel(
+                    cupy,
+                    self._source,
+                    self.expression,
+                    options,
+                    log_stream,
+                    self._owner,
+                    check=self._debug is not False,
+                )
                 limits = device_limits(cupy, device)
                 build = Build(kernel, options, limits, self._owner, cooperative=self._cooperative)
                 self._builds[device, debug] = build

@@ -1,7 +1,8 @@
 """``cupy.RawKernel`` and ``cupy.RawModule`` on the CPU device.
 
 As for CuPy's, the kinds of arguments are up to the caller. But one whose size is not that of the parameter is refused,
-which a GPU would read wrongly in silence, and a kernel that fails does so in its launch.
+which a GPU would read wrongly in silence, and a kernel that fails does so in its launch. Launches are checked, but for
+kernels whose makers set ``_check = False``: those of CuNumpy itself, and with ``debug=False``.
 """
 
 from __future__ import annotations
@@ -162,6 +163,7 @@ class RawModule:
         self.name_expressions = None if name_expressions is None else tuple(name_expressions)
         self._functions: dict[str, RawKernel] = {}
         self._opened: dict[bool, Any] = {}
+        self._check = True
         self._lock = new_lock()
 
     def compile(self, log_stream: Any = None) -> None:
@@ -185,7 +187,7 @@ class RawModule:
                     self.backend,
                     enable_cooperative_groups=self.enable_cooperative_groups,
                 )
-                kernel._module = self
+                kernel._module, kernel._check = self, self._check
                 self._functions[name] = kernel
             return self._functions[name]
 
@@ -219,6 +221,7 @@ class RawKernel:
         self.options, self.backend = options, backend
         self.enable_cooperative_groups = enable_cooperative_groups
         self._module: RawModule | None = None
+        self._check = True
         self._function: Function | None = None
         self._lock = new_lock()
 
@@ -237,7 +240,7 @@ class RawKernel:
                         _check_there(self.code, self.name, self.options)
                     kernels = () if module is None or self.name not in module._names() else module._names()
                     opened = module._opened if module is not None and kernels else {}
-                    run = _compiled(self.code, self.name, self.options, kernels, opened)
+                    run = _compiled(self.code, self.name, self.options, kernels, opened, self._check)
                     self._function = Function(self.name, run)
         return self._function
 
@@ -290,12 +293,17 @@ def _checked(code: Any, options: Any, backend: Any, translate_cucomplex: Any, ji
 
 
 def _compiled(
-    code: str, name: str, options: tuple[str, ...], kernels: tuple[str, ...], opened: dict[bool, Any]
+    code: str,
+    name: str,
+    options: tuple[str, ...],
+    kernels: tuple[str, ...],
+    opened: dict[bool, Any],
+    check: bool,
 ) -> RawFunction:
     from cunumpy.kernels._cpu_device.launch import RawFunction
 
     try:
-        return RawFunction(code, name, options, kernels, opened)
+        return RawFunction(code, name, options, kernels, opened, check=check)
     except CompileError as error:
         # As NVRTC writes it, with what the C++ compiler says.
         log = "\n".join(

@@ -28,7 +28,13 @@ from cunumpy.kernels._cpu_device.analysis import (
     analyse,
     own_text,
 )
-from cunumpy.kernels._cpu_device.checking import Checks, checks_object, constant_variables, library_memory
+from cunumpy.kernels._cpu_device.checking import (
+    Checks,
+    call_our_copies,
+    checks_object,
+    constant_variables,
+    library_memory,
+)
 from cunumpy.kernels._cpu_device.compiler import (
     INCLUDE_DIR,
     PREDEFINED,
@@ -373,6 +379,8 @@ def _compile(
     arguments = [*flags, *ours, *wide, "-fstack-usage", _UNIT]
     if program.check:  # the second object has what the first one calls, and is not instrumented
         run_compiler(compiler, [*arguments, "-c", "-o", "kernel.o"], None, program.owner, folder)
+        if compiler.is_clang:
+            call_our_copies(folder / "kernel.o")
         checks = str(checks_object(compiler, build_cache()))
         run_compiler(compiler, ["-shared", "kernel.o", checks, "-o", _LIBRARY], None, program.owner, folder)
     else:

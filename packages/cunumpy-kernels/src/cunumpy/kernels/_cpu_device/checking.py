@@ -183,6 +183,15 @@ def checks_object(compiler: Compiler, cache: BuildCache) -> Path:
     return cache.get(f"checks-{build_hash([headers, compiler.identity])}", build) / "checks.o"
 
 
+def call_our_copies(path: Path) -> None:
+    """Let an object call ``check.cpp`` for copies of structs, where clang before version 15 calls the C library."""
+    names = [f"--redefine-sym={name}=__tsan_{name}" for name in ("memcpy", "memmove", "memset")]
+    try:
+        subprocess.run(["objcopy", *names, str(path)], capture_output=True, check=False)
+    except OSError:  # there are no binutils, so no place is told either
+        return
+
+
 class _Given(ctypes.Structure):  # as in check.cpp
     _fields_ = (
         ("begin", ctypes.c_ulonglong),
@@ -381,21 +390,23 @@ class Arguments:
         return address
 
     def repacked(self, packed: Sequence[Any], numbers: set[int]) -> list[Any]:
-        """Return packed arguments with the addresses of the copies."""
+        """Return packed arguments with the addresses of the copies, also in structs and views.
+
+        Those of `numbers` are made from arrays.
+        """
         result = list(packed)
-        for number in numbers:
-            value = packed[number]
-            if isinstance(value, (int, np.integer)):
+        starts = {_address(one.array) for place in self.places for one in place.arguments} - {0}
+        for number, value in enumerate(packed):
+            if type(value) is int or (number in numbers and isinstance(value, np.integer)):
                 result[number] = self.moved(int(value))
-                continue
-            record = np.array(value)  # a view or a struct: its addresses are among its words
-            words = record.reshape(-1).view(np.uint8)
-            words = words[: words.size // 8 * 8].view(np.uint64)
-            starts = {_address(one.array): one for place in self.places for one in place.arguments}
-            for index, word in enumerate(words.tolist()):
-                if word in starts and word:
-                    words[index] = self.moved(word)
-            result[number] = record
+            elif value.nbytes >= 8:
+                record = np.array(value)
+                words = record.reshape(-1).view(np.uint8)
+                words = words[: words.size // 8 * 8].view(np.uint64)
+                for index, word in enumerate(words.tolist()):
+                    if word in starts:  # no number is one by accident
+                        words[index] = self.moved(word)
+                result[number] = record
         return result
 
     def write_back(self) -> None:
@@ -525,7 +536,7 @@ class Checks:
             target, remark = self._target(fault, memory, what)
             if fault.kind == _MISALIGNED:
                 remark = f"the address is {fault.at:#x}" + (f", for a {text}" if text else "") + f"; {remark}"
-        elif fault.kind == _OUT_OF_BOUNDS:
+        elif fault.kind == _OUT_OF_BOUNDS and text:
             remark = f"it is of type {text}, beyond the variable that the pointer belongs to"
         return Fault(_KINDS[fault.kind], fault.size, target, remark, accesses)
 

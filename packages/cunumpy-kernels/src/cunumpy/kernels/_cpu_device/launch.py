@@ -196,7 +196,7 @@ def _run_checked(
         finally:
             faults = checks.end(grid, block)
             copies.write_back()
-    texts = [str(fault) for fault in faults]
+    texts = list(dict.fromkeys(str(fault) for fault in faults))  # a line may have several places
     if trap is not None and trap != FAULT:
         texts.append(checks.with_places(trap))
     if len(texts) < 2:

@@ -277,6 +277,9 @@ Region* find_range(Range& range, const char* at, size_t size, const void* place)
     if (at >= arguments_begin && at < arguments_end)
         fatal(OUT_OF_BOUNDS, at, size, nearest_region(at, ARGUMENT), kind, place);
     if ((size_t)at < 65536) fatal(NULL_ADDRESS, at, size, nullptr, kind, place);
+#ifdef __x86_64__  // no program has memory there, and the processor does not tell the address
+    if ((size_t)at >> 47 != 0) fatal(OUT_OF_BOUNDS, at, size, nearest_region(at, ARGUMENT), kind, place);
+#endif
     const char *low = (const char*)65536, *high = (const char*)~(size_t)0;
     if (at < arguments_begin)
         high = arguments_begin;

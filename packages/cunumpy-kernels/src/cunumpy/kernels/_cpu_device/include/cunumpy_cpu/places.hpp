@@ -14,7 +14,9 @@ struct Place {
 }  // namespace cunumpy_cpu
 
 // A function of our own at whose accesses nobody looks. Those are never inlined into others.
-#ifdef CUNUMPY_CPU_CHECK
+#if defined(CUNUMPY_CPU_CHECK) && defined(__clang__) && __has_attribute(disable_sanitizer_instrumentation)
+#define CUNUMPY_CPU_PLAIN __attribute__((disable_sanitizer_instrumentation))  // of atomic functions, too
+#elif defined(CUNUMPY_CPU_CHECK)
 #define CUNUMPY_CPU_PLAIN __attribute__((no_sanitize("thread")))
 #else
 #define CUNUMPY_CPU_PLAIN
