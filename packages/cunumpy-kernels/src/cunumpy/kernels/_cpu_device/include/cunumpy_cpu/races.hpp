@@ -679,6 +679,7 @@ struct Kept {
 };
 static std::vector<Kept> kept;
 constexpr size_t MAX_KEPT_BYTES = (size_t)256 << 20;
+constexpr unsigned int MAX_KEPT = 256;  // a process has some ten thousand maps in all
 
 constexpr size_t GRANULE_BYTES = 4 * sizeof(Cell) + sizeof(unsigned int);
 // Where one region would need more, nobody looks for races.
@@ -692,11 +693,11 @@ static Kept* cells_for(size_t granules) {
         if (!kept[i].used && kept[i].granules >= granules &&
             (best == ~0u || kept[i].granules < kept[best].granules))
             best = i;
-    if (best != ~0u && kept[best].granules / 4 <= granules) {
+    const size_t room = (granules + 63) & ~(size_t)63;
+    if (best != ~0u && kept[best].granules / 4 <= room) {
         kept[best].used = true;
         return &kept[best];
     }
-    const size_t room = (granules + 63) & ~(size_t)63;
     if (room > MAX_REGION_BYTES / GRANULE_BYTES) return nullptr;
     void* cells = mmap(nullptr, room * GRANULE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (cells == MAP_FAILED) return nullptr;
@@ -745,7 +746,7 @@ static void forget_kept(bool all) {
     for (unsigned int i = 0; i < kept.size(); ++i) {
         const Kept one = kept[i];
         const size_t size = one.granules * GRANULE_BYTES;
-        if (all || bytes + size > MAX_KEPT_BYTES) {
+        if (all || left == MAX_KEPT || bytes + size > MAX_KEPT_BYTES) {
             munmap(one.cells, size);
         } else {
             bytes += size;

@@ -1,0 +1,79 @@
+"""What a process holds, before and after many calls: memory, objects, file descriptors, threads and modules."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+FEW, MANY = 2_000, 100_000
+"""Calls in ordinary runs, which see what is held by number; and in long ones, which see what is held by size."""
+
+OBJECTS = 50
+"""So many objects, and ranges of memory, may come in the meantime: caches that fill once."""
+
+BYTES = 3_000_000
+"""So much may the memory of the process grow: less than a small object for each call."""
+
+
+class Held(NamedTuple):
+    """What the process holds."""
+
+    objects: int
+    descriptors: list[str]
+    threads: int
+    tasks: int
+    modules: set[str]
+    maps: int
+    memory: int
+
+
+def held() -> Held:
+    """Count what the process holds now."""
+    for _ in range(3):
+        gc.collect()
+    tasks = Path("/proc/self/task")
+    maps, memory = Path("/proc/self/maps"), Path("/proc/self/statm")
+    return Held(
+        len(gc.get_objects()),
+        _descriptors(),
+        threading.active_count(),
+        len(list(tasks.iterdir())) if tasks.exists() else 0,
+        set(sys.modules),
+        len(maps.read_text().splitlines()) if maps.exists() else 0,
+        int(memory.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if memory.exists() else 0,
+    )
+
+
+def _descriptors() -> list[str]:
+    folder = Path("/proc/self/fd")
+    if not folder.exists():
+        return []
+    found = []
+    for entry in os.scandir(folder):
+        try:
+            found.append(os.readlink(entry.path))
+        except OSError:  # the one of the folder itself
+            continue
+    return sorted(name for name in found if not name.startswith(f"/proc/{os.getpid()}/"))
+
+
+def assert_steady(call: Callable[[], object], calls: int) -> None:
+    """Assert that many calls leave the process as it is after some."""
+    for _ in range(min(calls, 1_000)):
+        call()
+    before = held()
+    for _ in range(calls):
+        call()
+    after = held()
+    assert after.descriptors == before.descriptors
+    assert (after.threads, after.tasks) == (before.threads, before.tasks)
+    assert after.modules == before.modules
+    assert after.objects - before.objects < OBJECTS, f"{calls} calls keep {after.objects - before.objects} objects"
+    assert after.maps - before.maps < OBJECTS, f"{calls} calls keep {after.maps - before.maps} ranges of memory"
+    if calls >= MANY:
+        assert after.memory - before.memory < BYTES, f"{calls} calls keep {after.memory - before.memory} bytes"
