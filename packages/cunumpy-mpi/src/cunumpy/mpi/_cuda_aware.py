@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import socket
+import platform
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -428,7 +428,7 @@ def _warn_of_shared_devices(comm: Any) -> None:
     if comm.size == 1 or not hasattr(comm, "allgather"):
         return
     runtime = _backend.require_cupy("mpi_is_cuda_aware").cuda.runtime
-    own = (socket.gethostname(), os.environ.get("CUDA_VISIBLE_DEVICES"), int(runtime.getDevice()))
+    own = (platform.node(), os.environ.get("CUDA_VISIBLE_DEVICES"), int(runtime.getDevice()))
     everybody = comm.allgather((own, int(runtime.getDeviceCount())))
     sharing = [rank for rank, (place, _) in enumerate(everybody) if place == own]
     here = sum(place[:2] == own[:2] for place, _ in everybody)

@@ -8,7 +8,9 @@ import functools
 import json
 import os
 import re
+import shlex
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -181,28 +183,27 @@ class Library:
     ) -> None:
         compiler, cache = compiler or find_compiler(), build_cache()
         key = program.key(compiler)
-        folder = cache.get(key, lambda staging: _build(program, compiler, staging))
-        notes = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
+        library = None if opened is None else opened.get(program.wide)
+        for last in (False, True):
+            folder = cache.get(key, lambda staging: _build(program, compiler, staging))
+            try:
+                notes = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
+                if library is None:
+                    library = _opened(folder / _LIBRARY, own=opened is not None and bool(notes[1]))
+                break
+            except OSError as error:  # of another system, perhaps, or removed meanwhile
+                if last:
+                    raise KernelError(
+                        f"{program.owner}: what was compiled for the CPU can't be loaded: {error}."
+                    ) from error
+                cache.discard(key)
         kernels, self.variables, shared, memory = notes
         number = program.built.index(program.expression)
         self.mode, self.reason = kernels[number]
         self.static_shared = shared[number]
         self.dynamic_limit = dynamic_limit(self.static_shared, program.owner)
-        library = None if opened is None else opened.get(program.wide)
-        if library is None:
-            try:
-                library = _opened(folder / _LIBRARY, own=opened is not None and bool(self.variables))
-            except OSError:  # of another system, perhaps
-                cache.discard(key)
-                folder = cache.get(key, lambda staging: _build(program, compiler, staging))
-                try:
-                    library = ctypes.CDLL(str(folder / _LIBRARY))
-                except OSError as error:
-                    raise KernelError(
-                        f"{program.owner}: what was compiled for the CPU can't be loaded: {error}."
-                    ) from error
-            if opened is not None:
-                opened[program.wide] = library
+        if opened is not None:
+            opened[program.wide] = library
         self._library = library
         self.checks = Checks(library, folder / _LIBRARY, memory, program.filename) if program.check else None
         which = number or ""
@@ -236,15 +237,34 @@ class Library:
 
 def _opened(path: Path, *, own: bool) -> ctypes.CDLL:
     """Load a library; with `own`, once more if it is loaded already, with global variables of its own."""
-    if own:
-        handle, copy = tempfile.mkstemp(suffix=".so")
+    if not own:
+        return ctypes.CDLL(str(path))
+    copy = _copied(path)
+    try:
+        return ctypes.CDLL(copy)
+    finally:
+        os.unlink(copy)
+
+
+def _copied(path: Path) -> str:
+    """Copy a library to its folder, else to that for temporary files, from which a system may load no code."""
+    for folder in (path.parent, None):
+        try:
+            handle, copy = tempfile.mkstemp(suffix=".so", dir=folder)
+        except OSError:
+            if folder is None:
+                raise
+            continue
         os.close(handle)
         try:
             shutil.copyfile(path, copy)
-            return ctypes.CDLL(copy)
-        finally:
+        except OSError:  # the disk is full
             os.unlink(copy)
-    return ctypes.CDLL(str(path))
+            if folder is None:
+                raise
+            continue
+        return copy
+    raise AssertionError("unreachable")
 
 
 def program_of(kernel: CudaKernel, *, wide: bool, debug: bool, check: bool = False) -> Program:
@@ -385,6 +405,12 @@ def _compile(
         run_compiler(compiler, ["-shared", "kernel.o", checks, "-o", _LIBRARY], None, program.owner, folder)
     else:
         run_compiler(compiler, [*arguments, "-shared", "-o", _LIBRARY], None, program.owner, folder)
+    library = folder / _LIBRARY
+    if not library.is_file() or (sys.platform == "linux" and library.read_bytes()[:4] != b"\x7fELF"):
+        raise CompileError(
+            f"{program.owner}: does not compile for the CPU with {shlex.join(compiler.command)}: it reports no error "
+            "and made no library; try it by itself, or set CXX to another compiler."
+        )
     return _local_memory(folder)
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -37,11 +38,17 @@ class Compiler(NamedTuple):
     identity : str
         Path and version.
     is_clang : bool
+    programs : tuple of str
+        The files that are run.
+    stamps : tuple of int
+        What tells each of these files from one that replaces it.
     """
 
     command: tuple[str, ...]
     identity: str
     is_clang: bool
+    programs: tuple[str, ...]
+    stamps: tuple[int, ...]
 
 
 def find_compiler() -> Compiler:
@@ -54,7 +61,12 @@ def find_compiler() -> Compiler:
     MissingCompilerError
         There is no compiler.
     """
-    return _find_compiler(os.environ.get("CXX", ""), os.environ.get("PATH", ""))
+    setting, path = os.environ.get("CXX", ""), os.environ.get("PATH", "")
+    found = _find_compiler(setting, path)
+    if _stamps(found.programs) != found.stamps:  # another one was installed meanwhile
+        _find_compiler.cache_clear()
+        found = _find_compiler(setting, path)
+    return found
 
 
 def compiler_is_there() -> bool:
@@ -127,14 +139,31 @@ def _named_compiler(command: str, owner: str, path: str) -> Compiler:
 
 
 def _compiler(command: tuple[str, ...], what: str) -> Compiler:
-    done = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace", check=False)
+    try:
+        done = subprocess.run(
+            [*command, "--version"], capture_output=True, text=True, errors="replace", check=False, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SettingError(f"{what} can't be used, {shlex.join([*command, '--version'])} fails: {error}") from None
     if done.returncode:
         raise SettingError(
             f"{what} can't be used, {shlex.join([*command, '--version'])} fails: {(done.stderr or done.stdout).strip()}"
         )
     version = done.stdout.strip().partition("\n")[0]
-    programs = [os.path.realpath(found) for word in command if (found := shutil.which(word)) is not None]
-    return Compiler(command, " ".join([*programs, version]), "clang" in version.lower())
+    programs = tuple(os.path.realpath(found) for word in command if (found := shutil.which(word)) is not None)
+    identity = " ".join([*programs, version])
+    return Compiler(command, identity, "clang" in version.lower(), programs, _stamps(programs))
+
+
+def _stamps(programs: tuple[str, ...]) -> tuple[int, ...]:
+    stamps = []
+    for program in programs:
+        try:
+            status = os.stat(program)
+        except OSError:  # removed: whoever runs it will say so
+            continue
+        stamps += [status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(stamps)
 
 
 # --- options ----------------------------------------------------------------------------------------------------------
@@ -247,25 +276,49 @@ def run_compiler(compiler: Compiler, arguments: Sequence[str], text: str | None,
     CompileError
         It refuses the source.
     """
-    done = subprocess.run(
+    process = subprocess.Popen(
         [*compiler.command, *arguments],
-        input=text,
-        capture_output=True,
+        stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         errors="replace",
         encoding="utf-8",
-        check=False,
         cwd=folder,
         env={**os.environ, "LC_ALL": "C"},
     )
-    if done.returncode:
-        log = _users_part(done.stderr)
+    try:
+        output, said = process.communicate(text)
+    except BaseException:
+        _end(process)
+        raise
+    if process.returncode:
+        log = _users_part(said)
+        if not log.strip():
+            log = f"it said nothing ({_ending(process.returncode)})"
         error = CompileError(
             f"{what}: does not compile for the CPU with {shlex.join(compiler.command)}:\n{log}{_hint(log)}"
         )
         error.log, error.messages = log, tuple(compiler_messages(log))
         raise error
-    return done.stdout
+    return output
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a compiler, which is given the time to remove its temporary files."""
+    try:
+        process.terminate()
+        process.communicate(timeout=5)
+    except BaseException:
+        process.kill()
+        process.communicate()
+
+
+def _ending(status: int) -> str:
+    try:
+        return f"exit status {status}" if status > 0 else f"ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"ended by signal {-status}"
 
 
 _MISSING_HEADER = re.compile(r"fatal error: '?([\w./+-]+)'?(?::| file) (?:No such file|not found)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+import platform
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -185,7 +185,7 @@ class SerialMPI:
     @staticmethod
     def Get_processor_name() -> str:
         """Return the name of the machine."""
-        return socket.gethostname()
+        return platform.node()
 
     @staticmethod
     def Wtime() -> float:

@@ -1,0 +1,131 @@
+"""No network, no shell, no guessable temporary files, no code from text: looked for in the sources, and at run time."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from distributions import PACKAGES
+
+SOURCES = sorted(PACKAGES.glob("*/src/**/*.py"))
+BUILDS = sorted(PACKAGES.glob("*/hatch_build.py"))
+
+NETWORK = {
+    "aiohttp", "ftplib", "http", "httpx", "imaplib", "nntplib", "poplib", "requests", "smtplib", "socket",
+    "socketserver", "ssl", "telnetlib", "urllib", "urllib3", "webbrowser", "xmlrpc",
+}  # fmt: skip
+
+SHELL = {"os.system", "os.popen", "os.execl", "os.execlp", "os.spawnl", "os.spawnlp", "subprocess.getoutput",
+         "subprocess.getstatusoutput", "tempfile.mktemp", "os.tempnam", "os.tmpnam"}  # fmt: skip
+
+FROM_TEXT = {"eval", "exec", "compile", "pickle.load", "pickle.loads", "marshal.load", "marshal.loads", "yaml.load"}
+
+ALLOWED_FROM_TEXT = {
+    # Signatures and constants of CuPy, from a table of ours.
+    "cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/functions.py",
+    "cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/_names.py",
+    # The checks of a kernel's arguments, in half of a loop's time; of the text, numbers alone come from outside.
+    "cunumpy-kernels/src/cunumpy/kernels/_cuda_kernel.py",
+    # mpi4py's API sends Python objects, on this process to itself.
+    "cunumpy-mpi/src/cunumpy/mpi/_serial/messages.py",
+    "cunumpy-mpi/src/cunumpy/mpi/_serial/communicators.py",
+}
+"""The files that may, each with its reason."""
+
+
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_name(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *BUILDS], ids=lambda path: str(path.relative_to(PACKAGES)))
+def test_sources_reach_no_network_and_no_shell(path: Path) -> None:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        where = f"line {getattr(node, 'lineno', '?')}: "
+        if isinstance(node, ast.Import):
+            found += [where + name.name for name in node.names if name.name.partition(".")[0] in NETWORK]
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] in NETWORK:
+            found.append(where + str(node.module))
+        elif isinstance(node, ast.Call):
+            name = _name(node.func)
+            if name in SHELL:
+                found.append(where + name)
+            if name in FROM_TEXT and str(path.relative_to(PACKAGES)) not in ALLOWED_FROM_TEXT:
+                found.append(where + name)
+            for keyword in node.keywords:
+                if keyword.arg == "shell" or (
+                    keyword.arg == "allow_pickle" and getattr(keyword.value, "value", None) is True
+                ):
+                    found.append(f"{where}{name}({keyword.arg}=)")
+    assert not found
+
+
+ACTIVITY = """
+import sys
+events = []
+def hook(event, arguments):
+    if event.startswith(("socket.", "urllib.", "ftplib.", "smtplib.", "http.", "webbrowser.")):
+        events.append((event, str(arguments)))
+    elif event == "os.system" or event.startswith(("os.exec", "os.spawn", "os.posix_spawn")):
+        events.append((event, str(arguments)))
+    elif event == "subprocess.Popen":
+        program, command = arguments[0], arguments[1]
+        if str(program or command[0]).rpartition("/")[2] in ("sh", "bash", "dash", "zsh", "cmd", "cmd.exe"):
+            events.append((event, str(arguments)))
+        commands.append(str(program or command[0]))
+commands = []
+sys.addaudithook(hook)
+
+import pkgutil, importlib
+import cunumpy as xp
+for name in xp.__all__:
+    getattr(xp, name)
+import cunumpy.mpi, cunumpy.petsc, cunumpy.kernel_testing, cunumpy.kernels.jit
+import numpy as np
+from cunumpy import kernels
+
+x = np.ones(8)
+source = 'extern "C" __global__ void k(int n, double* x) { if (threadIdx.x < n) x[threadIdx.x] += 1; }'
+kernel = kernels.CudaKernel(source, "k")
+kernels.Kernel(None, kernel)(8, x, n_threads=8)
+cunumpy.kernel_testing.emulate_cuda_kernel(kernel, 8, x, n_threads=8)
+kernels.ElementwiseKernel("T a", "T b", "b = a")(x)
+xp.backend_info()
+xp.mpi.get_mpi(False).COMM_WORLD.allreduce(1)
+xp.mpi.cuda_aware_report()
+xp.petsc.petsc_available()
+xp.cupy_available(refresh=True)
+xp.rng.PhiloxGenerator(1).normal(size=10)
+xp.optimize.newton(lambda a: a * a - 2, x)
+xp.scipy.special.erf(x)
+import runpy
+for arguments in (["info"], ["cache"]):
+    sys.argv = ["cunumpy", *arguments]
+    try:
+        runpy.run_module("cunumpy", run_name="__main__", alter_sys=False)
+    except SystemExit:
+        pass
+print("EVENTS", events)
+print("RAN", len(commands))
+"""
+
+
+def test_at_run_time_no_socket_is_opened_and_no_shell_is_started(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ACTIVITY],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "CUNUMPY_EMULATION_CACHE": str(tmp_path / "cache"), "XDG_CACHE_HOME": str(tmp_path)},
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "EVENTS []" in done.stdout
+    assert "RAN 0" not in done.stdout  # the compilers were seen
