@@ -62,12 +62,13 @@ def _results(value: Any) -> Any:
     return value
 
 
-def _differ(got: Any, wanted: Any, call: Call) -> str:
+def differ(got: Any, wanted: Any, call: Call) -> str:
+    """Say in what a result differs from the definition's."""
     got, wanted = _results(got), _results(wanted)
     if isinstance(wanted, list):
         if not isinstance(got, list) or len(got) != len(wanted):
             return f"gave {got!r}, expected {wanted!r}"
-        return "; ".join(filter(None, (_differ(a, b, call) for a, b in zip(got, wanted, strict=True))))
+        return "; ".join(filter(None, (differ(a, b, call) for a, b in zip(got, wanted, strict=True))))
     if isinstance(wanted, (np.ndarray, np.generic)):
         a, b = np.asarray(got), np.asarray(wanted)
         if a.shape != b.shape or (call.dtypes and a.dtype.newbyteorder("=") != b.dtype.newbyteorder("=")):
@@ -83,7 +84,7 @@ def _differ(got: Any, wanted: Any, call: Call) -> str:
     return "" if got == wanted else f"gave {got!r}, expected {wanted!r}"
 
 
-def _clear(error: Exception, name: str, argument: str, call: Call, alone: bool) -> str:
+def clear(error: Exception, name: str, argument: str, call: Call, alone: bool) -> str:
     """Say what an error doesn't name: the function, and the argument, or one that it does not fit to."""
     if call.own_words and (not alone or "anything" in call.takes.get(argument, ())):
         return ""
@@ -136,7 +137,7 @@ def failures(name: str, argument: str, variants: Iterator[Variant]) -> list[str]
                     refused = True
         problem = ""
         if error is not None:
-            problem = _clear(error, name, argument, call, variant.values is None)
+            problem = clear(error, name, argument, call, variant.values is None)
             if variant.name == "C order":
                 problem = problem or f"refused: {error}"
         elif variant.values is None:
@@ -145,7 +146,7 @@ def failures(name: str, argument: str, variants: Iterator[Variant]) -> list[str]
         elif refused:
             problem = f"was taken, though its values make no sense: {got!r}"
         else:
-            problem = _differ(got, wanted, call)
+            problem = differ(got, wanted, call)
         for other, value in arrays.items():
             if (error is not None or other not in call.written) and as_compared(value) != compared[other]:
                 problem += f"; changed {other}"

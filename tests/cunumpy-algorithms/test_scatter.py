@@ -212,3 +212,11 @@ def test_every_kind_of_array_as_output(kind: ArrayKind, tmp_path) -> None:
         with pytest.raises((ArgumentError, ArgumentTypeError), match="scatter_add: "):
             scatter_add(out, [-1], 1)
         assert as_compared(out) == before
+
+
+def test_an_array_with_several_entries_in_one_place_is_refused() -> None:
+    memory = np.zeros(3)
+    out = np.lib.stride_tricks.as_strided(memory, (2, 3), (0, 8))
+    with pytest.raises(ArgumentError, match="scatter_add: argument 'out' has several entries in one place"):
+        scatter_add(out, (np.array([0]), np.array([1])), 1.0)
+    assert memory.tolist() == [0, 0, 0]

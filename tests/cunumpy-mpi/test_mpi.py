@@ -18,7 +18,7 @@ import cunumpy as xp
 from array_kinds import KINDS, ArrayKind, as_compared
 from cunumpy import _launcher
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyError
-from cunumpy.mpi import MPIStaging, exchange, mpi_buffer
+from cunumpy.mpi import MPIStaging, SerialComm, allreduce, exchange, mpi_buffer
 from loopback_mpi import ANY_SOURCE, ANY_TAG, PROC_NULL, World
 
 
@@ -373,3 +373,16 @@ print(target[:, 1].tolist(), status.Get_tag(), xp.mpi.launched_under_mpi())
 
 def test_errors_are_in_the_tree() -> None:
     assert issubclass(CommunicationError, RuntimeError)
+
+
+def test_arrays_with_several_elements_in_one_place_are_not_received_into() -> None:
+    memory = np.zeros(3)
+    shared = np.lib.stride_tricks.as_strided(memory, (2, 3), (0, 8))
+    comm, sent = SerialComm(), np.ones((2, 3))
+    with pytest.raises(ArgumentError, match=r"exchange: argument 'receives\[0\]' .* several elements in one place"):
+        exchange(comm, sends=[(sent, 0, 1)], receives=[(shared, 0, 1)])
+    with pytest.raises(ArgumentError, match=r"allreduce: argument 'out' .* several elements in one place"):
+        allreduce(comm, sent, out=shared)
+    exchange(comm, sends=[(shared, 0, 1)], receives=[(sent, 0, 1)])
+    assert sent.tolist() == np.zeros((2, 3)).tolist()
+    assert memory.tolist() == [0, 0, 0]

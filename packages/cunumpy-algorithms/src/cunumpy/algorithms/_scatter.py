@@ -108,6 +108,11 @@ def _check_target(out: Any, axes: int) -> None:
         )
     if not device:
         _gate.check_writable(out, function=_FUNCTION, argument="out")
+    if _gate.overlaps_itself(out):
+        raise ArgumentError(
+            f"{_FUNCTION}: argument 'out' has several entries in one place of memory (shape {out.shape}, strides "
+            f"{out.strides}); pass a copy of it."
+        )
 
 
 def _values(values: Any, out: Any, shape: tuple[int, ...], backend: str) -> Any:

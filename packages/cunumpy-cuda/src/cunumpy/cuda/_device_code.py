@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cunumpy import _backend
+from cunumpy import _arrays, _backend
 from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._sources import cuda_include_dir, include_hash, resolve_includes
 from cunumpy.errors import ArgumentError
@@ -87,8 +87,8 @@ class DeviceCode:
 
 
 def check_devices(function: str, **arrays: Any) -> None:
-    """Raise `ArgumentError` unless all device arrays are on the current device; what is None is skipped."""
-    given = {argument: array for argument, array in arrays.items() if array is not None}
+    """Raise `ArgumentError` unless all device arrays are on the current device; other values are skipped."""
+    given = {argument: array for argument, array in arrays.items() if _arrays.is_device_array(array)}
     if not given:
         return
     cupy = _backend.require_cupy(function)

@@ -276,6 +276,15 @@ def refuse_objects(array: Any, function: str, argument: str) -> None:
         )
 
 
+def refuse_shared_places(array: Any, function: str, argument: str) -> None:
+    """Raise for an array to be received into that has several elements in one place."""
+    if not array.flags.c_contiguous and _gate.overlaps_itself(array):
+        raise ArgumentError(
+            f"{function}: argument {argument!r} is received into, and has several elements in one place of memory "
+            f"(shape {array.shape}, strides {array.strides}); pass a copy of it."
+        )
+
+
 class Buffer:
     """An array on its way through MPI. Making one checks the arguments, and changes nothing."""
 
@@ -310,6 +319,8 @@ class Buffer:
         refuse_objects(array, function, argument)
         if self.recv and not self.on_device:
             _gate.check_writable(array, function=function, argument=argument)
+        if self.recv:
+            refuse_shared_places(array, function, argument)
         if self.on_device:
             known = get_mpi_cuda_aware() if cuda_aware is None else bool(cuda_aware)
             if known is None:

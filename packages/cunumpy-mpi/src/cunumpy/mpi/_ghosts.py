@@ -8,7 +8,7 @@ import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
-from cunumpy.mpi._buffers import OF_MPI, refuse_objects
+from cunumpy.mpi._buffers import OF_MPI, refuse_objects, refuse_shared_places
 from cunumpy.mpi._collectives import agreed
 from cunumpy.mpi._cuda_aware import package_of
 from cunumpy.mpi._exchange import exchange, exchange_packed
@@ -84,6 +84,7 @@ def exchange_ghosts(
         refuse_objects(given, function, "array")
         if isinstance(given, np.ndarray):
             _gate.check_writable(given, function=function, argument="array")
+        refuse_shared_places(given, function, "array")
         chosen = _checked_axes(axes, comm.Get_dim(), given, function)
         layers = _checked_widths(width, chosen, given, function)
         return (given, chosen), (given.dtype.str, *layers)
