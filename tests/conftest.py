@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -21,6 +22,13 @@ LONGEST = ("test_standin_suite.py",)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        for module in mark.args:
+            if find_spec(module) is None:
+                pytest.skip(f"{module} is not installed")
 
 
 @pytest.hookimpl(optionalhook=True)

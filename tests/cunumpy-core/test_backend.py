@@ -260,6 +260,7 @@ class TestNamespaceOfTheActiveBackend:
         for name in _installation.SUBMODULES:
             assert not hasattr(np, name)
 
+    @pytest.mark.needs("scipy")
     @pytest.mark.parametrize(
         ("name", "place"),
         [
@@ -281,7 +282,14 @@ class TestNamespaceOfTheActiveBackend:
         with pytest.raises(errors.MissingNameError, match=r"'cunumpy\.fft' has no attribute 'ffft' .*'fft'"):
             _ = xp.fft.ffft
 
-    @pytest.mark.parametrize("first", ["import sys;", "import numpy.fft, numpy.random;", "import scipy.fft;"])
+    @pytest.mark.parametrize(
+        "first",
+        [
+            "import sys;",
+            "import numpy.fft, numpy.random;",
+            pytest.param("import scipy.fft;", marks=pytest.mark.needs("scipy")),
+        ],
+    )
     def test_whatever_was_loaded_before(self, first):
         code = f"{first} import cunumpy as xp; print(xp.fft.fftfreq(4, dtype=xp.float32).dtype, xp.random.default_rng)"
         assert run(code).stdout.startswith("float32 <")

@@ -148,6 +148,7 @@ def test_dict_subclasses_keep_what_they_are() -> None:
     assert default["x"] == -1.0
 
 
+@pytest.mark.needs("scipy")
 def test_results_of_scipy() -> None:
     from scipy.optimize import OptimizeResult
     from scipy.stats import ttest_1samp

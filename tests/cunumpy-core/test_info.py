@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 import cunumpy
-from cunumpy import _backend, _caches, _info, _launcher, _threads, _versions, rng  # noqa: F401 - rng: its library
+from cunumpy import _backend, _caches, _info, _launcher, _threads, _versions
 from cunumpy.__main__ import main
-from cunumpy.cuda._host_library import HOST_LIBRARIES
 from cunumpy.errors import CuNumpyWarning
 
 
@@ -124,7 +123,11 @@ def test_backend_info_does_not_raise_where_warnings_are_errors(monkeypatch):
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.needs("scipy", "cunumpy.rng")
 def test_the_report_as_json():
+    importlib.import_module("cunumpy.rng")  # loads its library
+    from cunumpy.cuda._host_library import HOST_LIBRARIES
+
     done = command("--json", CUNUMPY_STRICT=" yes", CUNUMPY_BACKND="cupy")
     assert (done.returncode, done.stderr) == (0, "")
     data = json.loads(done.stdout)
@@ -181,6 +184,7 @@ def test_the_text_shows_device_and_problems(cupy_missing, monkeypatch):
     assert "not installed" in text
 
 
+@pytest.mark.needs("cunumpy.rng", "cunumpy.algorithms")
 def test_the_report_says_which_native_code_runs_and_why_not():
     done = command(CUNUMPY_NO_NATIVE="1", CUNUMPY_REQUIRE_NATIVE="", CUNUMPY_NUM_THREADS="3")
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
@@ -189,6 +193,7 @@ def test_the_report_says_which_native_code_runs_and_why_not():
     assert "threads 3" in lines
 
 
+@pytest.mark.needs("cunumpy.rng")
 @pytest.mark.parametrize(
     ("environment", "package", "threads"),
     [

@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import scipy.integrate
-import scipy.optimize
 
 import cunumpy
 from cunumpy.profiling import count_transfers
@@ -55,8 +53,13 @@ def test_every_folder_of_the_package_is_the_library(monkeypatch, tmp_path):
     assert places(counter) == {here(-1)}
 
 
-@pytest.mark.parametrize("solver", [scipy.optimize.fsolve, scipy.optimize.root])
+@pytest.mark.needs("scipy")
+@pytest.mark.parametrize("solver", ["fsolve", "root"])
 def test_callbacks_of_scipy(solver):
+    import scipy.optimize
+
+    solver = getattr(scipy.optimize, solver)
+
     def user(x):
         transfer()
         return x - 1

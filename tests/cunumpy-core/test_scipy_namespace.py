@@ -8,12 +8,13 @@ import subprocess
 import sys
 
 import pytest
-import scipy
 
 import cunumpy as xp
 from cunumpy import _scipy_namespace
 from cunumpy._scipy_namespace import ScipyNamespace
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingNameError, MissingPackageError
+
+scipy = pytest.importorskip("scipy")
 
 SUBPACKAGES = ["fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "sparse", "spatial", "special", "stats"]
 SUBPACKAGES += ["sparse.csgraph", "sparse.linalg"]

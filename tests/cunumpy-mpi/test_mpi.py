@@ -95,10 +95,17 @@ def test_ranks_agree_in_a_run_although_numpy_is_active(monkeypatch) -> None:
 def test_host_arrays_need_no_waiting() -> None:
     with xp.profiling.count_transfers() as counter:
         xp.mpi.synchronize_for_mpi()
-        xp.mpi.synchronize_for_mpi(np.zeros(3), None, [1], stream=xp.cuda.create_stream())
+        xp.mpi.synchronize_for_mpi(np.zeros(3), None, [1])
     assert counter.events == []
     with pytest.raises(ArgumentError, match="only one of the arguments 'stream' and 'event'"):
         xp.mpi.synchronize_for_mpi(stream=1, event=2)
+
+
+@pytest.mark.needs("cunumpy.cuda")
+def test_streams_of_the_host_need_no_waiting() -> None:
+    with xp.profiling.count_transfers() as counter:
+        xp.mpi.synchronize_for_mpi(np.zeros(3), stream=xp.cuda.create_stream())
+    assert counter.events == []
 
 
 # --- buffers ----------------------------------------------------------------------------------------------------------

@@ -135,6 +135,11 @@ def test_communicators_that_mean_this_process_alone(petsc, monkeypatch) -> None:
     monkeypatch.setenv("MAYBEMPI", "0")
     assert petsc_vec(np.ones(3)).comm is petsc.COMM_SELF
     assert petsc_vec(np.ones(3), petsc.COMM_WORLD).comm is petsc.COMM_WORLD
+
+
+@pytest.mark.needs("cunumpy.mpi")
+def test_serial_communicators_mean_this_process_alone(petsc, monkeypatch) -> None:
+    monkeypatch.setenv("MAYBEMPI", "0")
     serial = object()
     monkeypatch.setattr(xp.mpi, "is_serial", lambda comm: comm is serial, raising=False)
     assert petsc_vec(np.ones(3), serial).comm is petsc.COMM_SELF

@@ -1,0 +1,310 @@
+"""What releases do: the steps of tools/release.py, and the workflows that call them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+from distributions import MEMBERS, META, NATIVE, PACKAGES, ROOT
+
+NAMES = (META, *MEMBERS)
+WORKFLOWS = ROOT / ".github/workflows"
+DAY = "2026-01-31"
+
+
+@pytest.fixture(scope="module")
+def release() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("release", ROOT / "tools/release.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["release"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tree(tmp_path: Path, release: ModuleType) -> Path:
+    """A copy of the files that releases write, in which 0.8.0 of everything is released."""
+    for name in NAMES:
+        (tmp_path / "packages" / name).mkdir(parents=True)
+        for file in ("pyproject.toml", "CHANGELOG.md"):
+            shutil.copy(PACKAGES / name / file, tmp_path / "packages" / name)
+    (tmp_path / "docs").mkdir()
+    for page in ("README.md", "CITATION.cff", "docs/install.md"):
+        shutil.copy(ROOT / page, tmp_path / page)
+    for name in (*MEMBERS, META):
+        release.prepare(name, "0.8.0", DAY, tmp_path)
+    return tmp_path
+
+
+def announce(tree: Path, name: str, version: str, text: str = "- Something new.") -> None:
+    """Write down a change that is to be released."""
+    path = tree / "packages" / name / "CHANGELOG.md"
+    title, _, rest = path.read_text().partition("\n\n")
+    path.write_text(f"{title}\n\n## {version} (unreleased)\n\n{text}\n\n{rest}")
+
+
+def version(tree: Path, name: str) -> str:
+    return tomllib.loads((tree / "packages" / name / "pyproject.toml").read_text())["project"]["version"]
+
+
+# --- check ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_fits_together(name: str, release: ModuleType) -> None:
+    release.check(name)
+    assert release.Project(name).is_native is (name in NATIVE)
+
+
+def test_names_are_those_of_the_workspace_and_needed_ones_come_first(release: ModuleType) -> None:
+    assert sorted(release.NAMES) == sorted(NAMES)
+    for name, row in MEMBERS.items():
+        assert set(release.Project(name).needs()) == {name, *row.needs}
+    for name in release.NAMES:  # the order in which they are released
+        assert all(release.NAMES.index(need) <= release.NAMES.index(name) for need in release.Project(name).needs())
+
+
+def test_unknown_distribution_is_refused(release: ModuleType) -> None:
+    with pytest.raises(release.ReleaseError, match=r"no distribution 'cunumpy-rgn'; there are: cunumpy-core, "):
+        release.check("cunumpy-rgn")
+
+
+@pytest.mark.parametrize(
+    ("edit", "tag", "says"),
+    [
+        (("packages/cunumpy-rng/CHANGELOG.md", f"({DAY})", "(unreleased)"), "cunumpy-rng-v0.8.0", "calls 0.8.0 unrel"),
+        (("packages/cunumpy-rng/CHANGELOG.md", "## 0.8.0", "## 0.8.1"), None, r"newest part .* is '0.8.1 \("),
+        (None, "cunumpy-rng-v0.8.1", "the tag is 'cunumpy-rng-v0.8.1', and pyproject.toml says 'cunumpy-rng-v0.8.0'"),
+        (
+            ("packages/cunumpy-core/pyproject.toml", 'version = "0.8.0"', 'version = "0.9.0"'),
+            None,
+            r"requires cunumpy-core<0.9,>=0.8, and beside it is cunumpy-core 0.9.0",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    edit: tuple[str, str, str] | None, tag: str | None, says: str, tree: Path, release: ModuleType
+) -> None:
+    release.check("cunumpy-rng", "cunumpy-rng-v0.8.0", tree)
+    if edit is not None:
+        path, old, new = edit
+        text = (tree / path).read_text()
+        assert old in text
+        (tree / path).write_text(text.replace(old, new))
+    with pytest.raises(release.ReleaseError, match=says):
+        release.check("cunumpy-rng", tag, tree)
+
+
+# --- prepare ----------------------------------------------------------------------------------------------------------
+
+
+def test_first_release_dates_every_changelog(tree: Path, release: ModuleType) -> None:
+    for name in NAMES:
+        assert f"\n## 0.8.0 ({DAY})\n" in (tree / "packages" / name / "CHANGELOG.md").read_text()
+        release.check(name, f"{name}-v0.8.0", tree)
+
+
+def test_release_of_one_package_moves_the_metapackage_along(tree: Path, release: ModuleType) -> None:
+    announce(tree, "cunumpy-rng", "0.8.1")
+    tags = release.prepare("cunumpy-rng", "0.8.1", DAY, tree)
+    assert tags == ["cunumpy-rng-v0.8.1", "cunumpy-v0.8.1"]
+    assert {name: version(tree, name) for name in NAMES} == dict.fromkeys(NAMES, "0.8.0") | {
+        "cunumpy-rng": "0.8.1",
+        META: "0.8.1",
+    }
+    assert f"## 0.8.1 ({DAY})\n\n- Something new.\n" in (tree / "packages/cunumpy-rng/CHANGELOG.md").read_text()
+    changes = (tree / "packages/cunumpy/CHANGELOG.md").read_text()
+    assert f"\n## 0.8.1 ({DAY})\n\n- `cunumpy-rng` 0.8.1 (was 0.8.0).\n\n## 0.8.0 ({DAY})\n" in changes
+    pins = {each.name: str(each.specifier) for each in release.Project(META, tree).requirements()}
+    assert pins["cunumpy-rng"] == "==0.8.1"
+    assert pins["cunumpy-core"] == "==0.8.0"
+    for page in ("CITATION.cff", "README.md", "docs/install.md"):
+        text = (tree / page).read_text()
+        assert re.search(r"(cunumpy==|^version: )0\.8\.1$|cunumpy==0\.8\.1\b", text, re.MULTILINE), page
+        assert "cunumpy==0.8.0" not in text
+    for name, tag in (("cunumpy-rng", tags[0]), (META, tags[1])):
+        release.check(name, tag, tree)
+
+
+def test_extras_of_the_metapackage_are_pinned_too(tree: Path, release: ModuleType) -> None:
+    announce(tree, "cunumpy-kernels", "0.8.1")
+    release.prepare("cunumpy-kernels", "0.8.1", DAY, tree)
+    pins = [str(each) for each in release.Project(META, tree).requirements() if each.name == "cunumpy-kernels"]
+    assert len(pins) > 1
+    assert all(pin.endswith("==0.8.1") for pin in pins)
+
+
+def test_metapackage_that_is_not_released_yet_collects_the_changes(tree: Path, release: ModuleType) -> None:
+    announce(tree, META, "0.8.1", "- All together.")
+    for name in ("cunumpy-rng", "cunumpy-mpi"):
+        announce(tree, name, "0.8.1")
+        assert release.prepare(name, "0.8.1", DAY, tree) == [f"{name}-v0.8.1"]
+    assert version(tree, META) == "0.8.0"
+    assert release.prepare(META, "0.8.1", DAY, tree) == ["cunumpy-v0.8.1"]
+    assert release.Project(META, tree).changes() == (
+        f"0.8.1 ({DAY})",
+        "- All together.\n- `cunumpy-rng` 0.8.1 (was 0.8.0).\n- `cunumpy-mpi` 0.8.1 (was 0.8.0).",
+    )
+
+
+def test_minor_release_that_others_do_not_allow_is_refused_before_anything_is_written(
+    tree: Path, release: ModuleType
+) -> None:
+    announce(tree, "cunumpy-core", "0.9.0")
+    before = {path: path.read_text() for path in tree.rglob("*.*") if path.is_file()}
+    with pytest.raises(release.ReleaseError, match=r"cunumpy-cuda requires cunumpy-core<0\.9,>=0\.8: to release"):
+        release.prepare("cunumpy-core", "0.9.0", DAY, tree)
+    assert {path: path.read_text() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("announced", "asked", "says"),
+    [
+        (None, "0.8.1", r"put what changes under a heading '## 0.8.1 \(unreleased\)' first"),
+        ("0.8.1", "0.7.9", "is at 0.8.0 already; a new version has to be later than 0.7.9"),
+        ("0.8.1", "next", "'next' is no version as in PEP 440"),
+    ],
+)
+def test_what_can_not_be_released(
+    announced: str | None, asked: str, says: str, tree: Path, release: ModuleType
+) -> None:
+    if announced:
+        announce(tree, "cunumpy-rng", announced)
+    with pytest.raises(release.ReleaseError, match=says):
+        release.prepare("cunumpy-rng", asked, DAY, tree)
+
+
+# --- build and verify -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [META, "cunumpy-core", "cunumpy-mpi"])
+def test_pure_distributions_pass(name: str, built: Path, release: ModuleType) -> None:
+    stem = f"{name.replace('-', '_')}-{version(ROOT, name)}"
+    lines = release.verify(name, built)
+    assert [line.split()[0] for line in lines] == [f"{stem}.tar.gz", f"{stem}-py3-none-any.whl"]
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_native_wheel_of_one_machine_is_not_published(name: str, built: Path, release: ModuleType) -> None:
+    if not list(built.glob(f"{name.replace('-', '_')}-*-py3-none-linux_*.whl")):
+        pytest.skip("no native wheel was built here, or not on Linux")
+    with pytest.raises(release.ReleaseError, match=r"\.whl has a platform of one machine"):
+        release.verify(name, built)
+
+
+def test_every_platform_has_a_target(release: ModuleType) -> None:
+    systems = {name.partition("-")[0] for name in release.TARGETS}
+    assert systems == {"linux", "macos", "windows"}
+    assert {"linux-x86_64", "linux-aarch64"} < set(release.TARGETS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["cunumpy-petsc", *NATIVE])
+def test_dry_run(name: str, tmp_path: Path) -> None:
+    """The whole of it, as the documentation says; for native code with portable wheels of this platform."""
+    done = subprocess.run(
+        [shutil.which("uv") or "uv", "run", "tools/release.py", "dry-run", name],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    assert f"\n{name} {version(ROOT, name)} can be released from " in done.stdout
+
+
+# --- workflows --------------------------------------------------------------------------------------------------------
+
+
+def workflow(name: str) -> dict:
+    return yaml.safe_load((WORKFLOWS / name).read_text(encoding="utf-8"))
+
+
+def test_every_distribution_has_the_same_workflow_of_its_own() -> None:
+    assert {path.name for path in WORKFLOWS.glob("release-*.yml")} == {f"release-{name}.yml" for name in NAMES}
+    template = (WORKFLOWS / "release-cunumpy-core.yml").read_text(encoding="utf-8")
+    for name in NAMES:
+        text = (WORKFLOWS / f"release-{name}.yml").read_text(encoding="utf-8")
+        assert text == template.replace("cunumpy-core", name)
+        data = workflow(f"release-{name}.yml")
+        assert data[True]["push"] == {"tags": [f"{name}-v*"]}  # YAML 1.1 reads the key `on` as true
+        assert data["jobs"]["release"]["uses"] == "./.github/workflows/release.yml"
+        assert data["jobs"]["release"]["with"] == {"distribution": name}
+
+
+def test_tags_start_one_workflow_each() -> None:
+    """A tag of ``cunumpy-core`` is none of ``cunumpy``."""
+    from fnmatch import fnmatchcase
+
+    for name in NAMES:
+        tag = f"{name}-v0.8.0"
+        assert [other for other in NAMES if fnmatchcase(tag, f"{other}-v*")] == [name]
+
+
+def test_only_the_job_that_uploads_may_and_only_for_tags() -> None:
+    jobs = workflow("release-cunumpy-core.yml")["jobs"]
+    publish = jobs["publish"]
+    assert publish["needs"] == "release"
+    assert publish["environment"] == "release"
+    assert publish["permissions"] == {"id-token": "write"}  # trusted publishing: there is no password to keep
+    assert any(step["uses"].startswith("pypa/gh-action-pypi-publish@") for step in publish["steps"])
+    assert all("ref_type == 'tag'" in jobs[name]["if"] for name in ("publish", "announce"))
+    assert workflow("release-cunumpy-core.yml")["permissions"] == {"contents": "read"}
+
+
+def steps(data: dict) -> list[str]:
+    return [step["run"] for job in data["jobs"].values() for step in job.get("steps", []) if "run" in step]
+
+
+def test_steps_of_the_release_are_those_of_the_tool(release: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[tuple[str, tuple]] = []
+    for name in ("check", "build", "verify", "try_alone"):
+        monkeypatch.setattr(release, name, lambda *given, name=name: called.append((name, given)) or [])
+    values = {"DISTRIBUTION": "cunumpy-rng", "GITHUB_REF_NAME": "cunumpy-rng-v0.8.0", "PYTHON": "3.14"}
+    for command in steps(workflow("release.yml")):
+        if "tools/release.py" not in command:
+            continue
+        for name, value in values.items():
+            command = command.replace(f'"${name}"', value)
+        assert "$" not in command
+        words = shlex.split(command.partition(">")[0])
+        assert words[:3] == ["uv", "run", "tools/release.py"]
+        assert release.main(words[3:]) == 0
+    assert [name for name, _ in called] == ["check", "check", "build", "verify", "try_alone"]
+    assert called[0][1] == ("cunumpy-rng", "cunumpy-rng-v0.8.0")
+    assert called[2][1][2] == list(release.TARGETS)
+    assert called[4][1][2] == "3.14"
+
+
+def test_releases_are_tried_on_every_platform_that_wheels_are_built_for(release: ModuleType) -> None:
+    tried = workflow("release.yml")["jobs"]["minimal"]["strategy"]["matrix"]
+    machine = {"ubuntu-latest": "linux-x86_64", "ubuntu-24.04-arm": "linux-aarch64", "macos-15-intel": "macos-x86_64"}
+    machine |= {"macos-latest": "macos-arm64", "windows-latest": "windows-x86_64"}
+    assert {machine[name] for name in tried["os"]} == set(release.TARGETS)
+    assert tried["python"] == ["3.11", "3.14"]
+
+
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.name)
+def test_scripts_and_needs_of_workflows(path: Path) -> None:
+    data = workflow(path.name)
+    for script in steps(data):
+        if bash := shutil.which("bash"):
+            subprocess.run([bash, "-n"], input=script, text=True, check=True)
+        # What comes from outside reaches scripts as variables of the environment, never as text.
+        assert "${{" not in script, script
+    for job in data["jobs"].values():
+        needed = job.get("needs", [])
+        assert set([needed] if isinstance(needed, str) else needed) <= set(data["jobs"])
+        assert "uses" in job or "timeout-minutes" in job
