@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
+
+pytest.importorskip("cunumpy.kernels")
 
 from cunumpy.kernels import CudaKernel
 from cunumpy.kernels._cpu_device.build import Library, Program

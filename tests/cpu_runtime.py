@@ -18,6 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pytest
+
+pytest.importorskip("cunumpy.kernels")
 
 import cunumpy.kernels
 from cpp_compiler import compiler

@@ -23,7 +23,7 @@ TABLE = ("sm_75", "sm_80", "sm_90", "sm_120")
 HEADERS = tuple(
     Path(folder) / "include"
     for package in ("nvidia.cuda_runtime", "nvidia.cuda_cccl")
-    if (found := importlib.util.find_spec(package)) is not None
+    if importlib.util.find_spec("nvidia") is not None and (found := importlib.util.find_spec(package)) is not None
     for folder in found.submodule_search_locations or ()
 )
 

@@ -86,6 +86,19 @@ INDEPENDENT = " ".join(
 NATIVE = ("cunumpy-rng", "cunumpy-algorithms")
 NATIVE_TESTS = "tests/cunumpy-rng tests/cunumpy-algorithms"
 
+# Their schema, and what makes workflows unsafe.
+WORKFLOWS = """
+uv tool run check-jsonschema==0.39.0 --builtin-schema vendor.github-workflows .github/workflows/*.yml
+uv tool run zizmor==1.32.0 --offline --quiet --min-severity medium .github/workflows
+"""
+
+# All that a release does but the upload, of each distribution: what nobody else needs comes last.
+RELEASE = """
+for name in cunumpy{-core,-cuda,-kernels,-rng,-algorithms,-solvers,-mpi,-petsc,}; do
+    uv run tools/release.py dry-run $name
+done
+"""
+
 # The ordinary tests compile with NVRTC for one architecture or two, this group for all of them; it prints what each
 # kernel takes.
 NVRTC = """
@@ -229,6 +242,8 @@ def groups(readme: str) -> list[Group]:
             ("cunumpy-kernels",),
             full_only=True,
         ),
+        Group("workflows", WORKFLOWS, paths=(".github/",), minutes=5),
+        Group("release, dry run", RELEASE, ALL, (".github/", "tools/"), minutes=60, full_only=True),
         Group("long tests", "uv run pytest -n auto -m long", ALL, EXAMPLES, full_only=True),
         Group("NVRTC", NVRTC, ALL, EXAMPLES),
         Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),

@@ -57,6 +57,11 @@ NAMES = (
     META,
 )
 TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "packaging", "pyyaml")
+# What tests compare with, and NVIDIA's compiler, of those distributions whose tests do.
+NVRTC = [f"nvidia-cuda-{name}-cu12; sys_platform != 'darwin'" for name in ("nvrtc", "runtime", "cccl")]
+MORE_TEST_TOOLS = dict.fromkeys(
+    ("cunumpy-cuda", "cunumpy-kernels", "cunumpy-rng", "cunumpy-algorithms"), ("scipy", *NVRTC)
+)
 
 
 @dataclass(frozen=True)
@@ -343,7 +348,7 @@ def try_alone(name: str, folder: Path, python: str) -> None:
         if found != sorted(project.needs()):
             raise ReleaseError(f"{name} alone brings {', '.join(found)}, not {', '.join(project.needs())}")
         run(interpreter, "-I", "-W", "error", "-c", IMPORT_ALL, cwd=scratch)
-        run(*install, "--python", environment, *TEST_TOOLS)
+        run(*install, "--python", environment, *TEST_TOOLS, *MORE_TEST_TOOLS.get(name, ()))
         tests = ROOT / "tests" / name if name != META else ROOT / "tests/cunumpy-core"
         run(interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ROOT, tests, cwd=ROOT)
 
@@ -371,7 +376,18 @@ def fill(house: Path, project: Project, python: str) -> None:
     if project.name == META:
         wanted |= set(Project("cunumpy-core").data["optional-dependencies"]["scipy"])
     download = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--dest", house]
-    run(*download, "--only-binary", ":all:", "--python-version", python, "-c", constraints, *wanted, *TEST_TOOLS)
+    run(
+        *download,
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        python,
+        "-c",
+        constraints,
+        *wanted,
+        *TEST_TOOLS,
+        *MORE_TEST_TOOLS.get(project.name, ()),
+    )
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
