@@ -202,6 +202,7 @@ def test_nothing_is_undefined(tmp_path):
     assert subprocess.run([str(tmp_path / "program")], check=False).returncode == 0
 
 
+@pytest.mark.needs("cunumpy.algorithms")
 def test_float_points_have_the_keys_of_the_host_functions(header):
     points = (np.random.default_rng(0).random((500, 3)) * 3.7).astype(np.float32)
     scale = xp.algorithms.morton_scales([0.1] * 3, [3.7] * 3, 21)

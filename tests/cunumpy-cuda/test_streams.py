@@ -131,6 +131,7 @@ def test_what_does_not_fit_is_refused(call, text: str) -> None:
         call()
 
 
+@pytest.mark.needs("cunumpy.kernel_testing")
 def test_signatures_are_those_of_cupy() -> None:
     """Of the stand-in, whose names and parameters a test compares with CuPy's."""
     from cunumpy.kernel_testing._fake_cupy import cuda

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from cunumpy import _transfers
 from cunumpy._call_sites import call_site
 from cunumpy._scoped_calls import scoped_per_call
+from cunumpy._text import html_table
 from cunumpy.errors import ArgumentError, ArgumentTypeError, TransferError
 from cunumpy.profiling._blocks import Block, CountScope
 from cunumpy.profiling._counter import TransferCounter
@@ -290,6 +291,17 @@ class TransferBudget:
             f"TransferBudget(started={self.started}, calls={{{calls}}}, rules={len(self._rules)}, "
             f"violations={len(self.violations())})"
         )
+
+    def _repr_html_(self) -> str:
+        head = ["phase", "calls", "kind", "number", "size", "where", "call"]
+        rows = [
+            (name, self.calls.get(name, 0), *row)
+            for name, counter in list(self.phases.items())
+            for row in (counter._rows() or [("nothing", "", "", "", "")])
+        ]
+        violations = self.violations()
+        broken = html_table(["broken rules"], [[line] for line in violations]) if violations else ""
+        return html_table(head, rows, "transfers by phase") + broken
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_lock": None}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cunumpy import _transfers
+from cunumpy._text import html_table
 from cunumpy.errors import ArgumentError
 from cunumpy.profiling._events import Region, TransferEvent
 
@@ -338,6 +339,51 @@ class TransferCounter:
         text = json.dumps(trace(list(self.events), list(self.regions), CLOCK_EPOCH))
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw regions, transfers and waits over the time.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            A row for each name of a region, and for each kind of event with number and size.
+
+        Raises
+        ------
+        ArgumentError
+            If the counter was made with ``keep_events=False``.
+        MissingPackageError
+            Matplotlib is not installed.
+        """
+        if not self._keep_events:
+            raise ArgumentError(
+                "TransferCounter.plot() needs the events, and this counter was made with keep_events=False; "
+                "use TransferCounter() to draw them"
+            )
+        from cunumpy.profiling._plots import axes_of, draw_time_line
+
+        ax = axes_of(ax, "TransferCounter.plot()")
+        draw_time_line(ax, list(self.events), list(self.regions), _transfers.KINDS)
+        return ax
+
+    def _rows(self) -> list[tuple[str, int, str, str, str]]:
+        """Give kind, number, size, line and label of all calls."""
+        from cunumpy.profiling._plots import bytes_text
+
+        return [
+            (kind, number, bytes_text(nbytes) if nbytes else "", where, label)
+            for kind, calls in self._labelled().items()
+            for (where, label), (number, nbytes) in calls.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        head = ["kind", "number", "size", "where", "call"]
+        return html_table(head, self._rows(), f"{self.total} transfers, {self.syncs} waits")
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:

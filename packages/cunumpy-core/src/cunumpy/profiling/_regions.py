@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 from cunumpy import _backend, _transfers
 from cunumpy._call_sites import call_site
 from cunumpy._scoped_calls import scoped
+from cunumpy._text import html_table, time_text
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.profiling._events import Region
 
@@ -263,6 +264,37 @@ class Timings(Mapping[str, TimingSummary]):
             for name, summary in list(self._summaries.items())
         )
         return "\n".join(lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the total time of each region, the longest first.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingPackageError
+            Matplotlib is not installed.
+        """
+        from cunumpy.profiling._plots import axes_of, draw_timings
+
+        ax = axes_of(ax, "Timings.plot()")
+        draw_timings(ax, self)
+        return ax
+
+    def _repr_html_(self) -> str:
+        head = ["region", "count", "total", "mean", "min", "max"]
+        rows = [
+            (name, s.count, *map(time_text, (s.total, s.mean, s.minimum, s.maximum)))
+            for name, s in list(self._summaries.items())
+        ]
+        return html_table(head, rows)
 
     def __getitem__(self, name: str) -> TimingSummary:
         return self._summaries[name]
