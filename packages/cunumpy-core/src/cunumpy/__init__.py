@@ -102,6 +102,10 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(f"cunumpy.{module}"), attribute)
         globals()[name] = value() if name == "__version__" else value
         return globals()[name]
+    if name == "load_ipython_extension":  # what IPython looks for on `%load_ext cunumpy`
+        from cunumpy._notebook import load
+
+        return load
     if name == "__all__":  # of what is installed; `xp` is left out, or a star import would rebind the user's name
         return sorted({*_OWN, "numpy_backend", "cupy_backend", *_installed_submodules()} - {"kernel_testing", "xp"})
     return _toplevel.find(name)

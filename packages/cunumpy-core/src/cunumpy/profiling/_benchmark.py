@@ -147,24 +147,13 @@ class BenchmarkResult:
         bins = np.linspace(min(times.min() for _, times in shown), end, 60)
         for label, times in shown:
             ax.hist(np.minimum(times, end) * scale, bins * scale, histtype="stepfilled", alpha=0.5, label=label)
-        for q, style in ((5, ":"), (50, "-"), (95, ":")):
-            text = "median" if q == 50 else f"{q} %"
-            ax.axvline(self.percentile(q) * scale, color="black", linewidth=1, linestyle=style)
-            ax.annotate(
-                f"{text} {time_text(self.percentile(q))}",
-                (self.percentile(q) * scale, 1.0),
-                xycoords=("data", "axes fraction"),
-                xytext=(3, -3),
-                textcoords="offset points",
-                rotation=90,
-                va="top",
-                fontsize="small",
-            )
+        for q, style in ((5, "--"), (50, "-"), (95, ":")):
+            label = f"{'median' if q == 50 else f'{q} %'}: {time_text(self.percentile(q))}"
+            ax.axvline(self.percentile(q) * scale, color="black", linewidth=1, linestyle=style, label=label)
         ax.set_xlabel(f"time in {unit}")
         ax.set_ylabel("repeats")
         ax.set_title(f"{self.name}, {self._repeats()}", fontsize="medium")
-        if len(shown) > 1:
-            ax.legend(loc="upper right")
+        ax.legend(loc="upper right")
         return ax
 
     _titles = ("median", "min", "5 %", "25 %", "75 %", "95 %", "max")

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from cunumpy._gate import describe
+from cunumpy._text import html_table
 from cunumpy.cuda import CompileReport
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, MissingKernelError
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
@@ -262,6 +263,13 @@ class KernelCatalog(Mapping[str, Kernel]):
     def __str__(self) -> str:
         return self.summary()
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, *(_html_row(kernel) if kernel is not None else ("", f"can't be read: {self.errors[name]}")))
+            for name, kernel in self._kernels.items()
+        ]
+        return html_table(["kernel", "implementations", "parameters"], rows, self.summary())
+
     def __repr__(self) -> str:
         return f"<KernelCatalog of {len(self)} kernels>"
 
@@ -419,6 +427,15 @@ class KernelCatalog(Mapping[str, Kernel]):
                 raise error.with_traceback(None)
 
 
+def _html_row(kernel: Kernel) -> tuple[str, str]:
+    cuda = kernel.cuda_kernel
+    if cuda is not None and cuda.signature is not None:
+        parameters = [f"{one.ctype}{'*' if one.pointer else ''} {one.name}" for one in cuda.signature]
+    else:
+        parameters = list(kernel.host_parameters() or ())
+    return ", ".join(kernel.implementations), ", ".join(parameters)
+
+
 def _of_name(given: Any, name: str) -> Any:
     return given(name) if callable(given) else None if given is None else given.get(name)
 
@@ -446,8 +463,8 @@ def _built(kernel: Kernel) -> str:
 
 
 def _progress(text: str, total: int) -> Callable[[int, Any], None] | None:
-    """Return what shows the progress on a terminal, None where it can't be shown."""
-    if total < 2 or not sys.stderr.isatty():
+    """Return what shows the progress on a terminal or in a notebook, None where it can't be shown."""
+    if total < 2 or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return None
     try:
         tqdm = import_module("tqdm")
