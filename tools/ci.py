@@ -86,6 +86,12 @@ INDEPENDENT = " ".join(
 NATIVE = ("cunumpy-rng", "cunumpy-algorithms")
 NATIVE_TESTS = "tests/cunumpy-rng tests/cunumpy-algorithms"
 
+# The commands for notebooks on IPython itself, and a notebook that Jupyter runs.
+NOTEBOOKS = (
+    f"{WHEELS} --with ipython==9.18.1 --with ipykernel==7.4.0 --with nbclient==0.11.0 pytest tests/notebook "
+    "tests/cunumpy-core/test_benchmark.py"
+)
+
 # Their schema, and what makes workflows unsafe.
 WORKFLOWS = """
 uv tool run check-jsonschema==0.39.0 --builtin-schema vendor.github-workflows .github/workflows/*.yml
@@ -242,6 +248,7 @@ def groups(readme: str) -> list[Group]:
             ("cunumpy-kernels",),
             full_only=True,
         ),
+        Group("notebooks", NOTEBOOKS, ("cunumpy-kernels",), ("tests/notebook/",), minutes=10),
         Group("workflows", WORKFLOWS, paths=(".github/",), minutes=5),
         Group("release, dry run", RELEASE, ALL, (".github/", "tools/"), minutes=60, full_only=True),
         Group("long tests", "uv run pytest -n auto -m long", ALL, EXAMPLES, full_only=True),
