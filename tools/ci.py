@@ -202,7 +202,8 @@ def groups(readme: str) -> list[Group]:
         Group(
             "types",
             f"{WHEELS} --group types mypy && "
-            f"{WHEELS} --group types basedpyright --verifytypes cunumpy --ignoreexternal",
+            f"{WHEELS} --group types basedpyright --verifytypes cunumpy --ignoreexternal && "
+            f"{WHEELS} --group types pytest tests/types",
         ),
         Group("docs", DOCS, ALL, ("docs/",)),
         Group(

@@ -548,6 +548,7 @@ from cunumpy._versions import require_version as require_version
 from cunumpy.memory._host_copy import to_host_async as to_host_async
 
 Array: _TypeAlias = _NDArray[_Any]
+__version__: str
 scipy: _ScipyNamespace
 numpy_backend: _b.bool
 cupy_backend: _b.bool

@@ -294,11 +294,12 @@ class TransferBudget:
 
     def _repr_html_(self) -> str:
         head = ["phase", "calls", "kind", "number", "size", "where", "call"]
-        rows = [
-            (name, self.calls.get(name, 0), *row)
-            for name, counter in list(self.phases.items())
-            for row in (counter._rows() or [("nothing", "", "", "", "")])
-        ]
+        rows: list[tuple[object, ...]] = []
+        for name, counter in list(self.phases.items()):
+            calls = counter._rows()
+            rows += [(name, self.calls.get(name, 0), *call) for call in calls]
+            if not calls:
+                rows.append((name, self.calls.get(name, 0), "nothing", "", "", "", ""))
         violations = self.violations()
         broken = html_table(["broken rules"], [[line] for line in violations]) if violations else ""
         return html_table(head, rows, "transfers by phase") + broken
