@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks import _report
 from benchmarks._measure import FULL, QUICK
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> 
     parser.add_argument("--strict", action="store_true", help="exit with status 1 if a target is missed")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--json", metavar="FILE", type=_writable, help="write the figures as JSON")
+    parser.add_argument("--compare", metavar="FILE", type=_figures, help="say what changed since another run's --json")
     options = parser.parse_args(arguments)
 
     results = []
@@ -57,11 +59,22 @@ def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> 
     print(_report.machine_text(), end="\n\n")
     print((_report.markdown_table if options.markdown else _report.text_table)(results), end="\n\n")
     print(_report.summary(results))
+    if options.compare:
+        print(_report.comparison(results, options.compare))
     if options.json:
         options.json.write_text(json.dumps(_report.as_data(results), indent=1) + "\n")
     failed = any(result.rounds is None for result in results)
     missed = any(result.met is False for result in results)
     return int(failed or (options.strict and missed))
+
+
+def _figures(text: str) -> dict[str, Any]:
+    """Read what an earlier run has written."""
+    try:
+        data: dict[str, Any] = json.loads(Path(text).read_text())
+        return {"rows": data["rows"], "machine": data["machine"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no file that --json has written: {error}") from None
 
 
 def _writable(text: str) -> Path:

@@ -154,3 +154,31 @@ def as_data(results: Sequence[Result]) -> dict[str, Any]:
             }
         )
     return {"machine": machine(), "rows": rows}
+
+
+def comparison(results: Sequence[Result], before: dict[str, Any]) -> str:
+    """Return which figures changed since an earlier run, by more than the rounds of both runs scatter.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    before : dict
+        What `as_data` returned then.
+    """
+    earlier = {row["name"]: row for row in before["rows"]}
+    lines, compared = [], 0
+    for result in results:
+        now, then = result.quartiles, earlier.get(result.row.name)
+        if now is None or then is None or then["figure"] is None or then["unit"] != result.row.unit:
+            continue
+        compared += 1
+        lower, upper = then["quartiles"]
+        if now[0] > upper or now[2] < lower:
+            texts = [figure_text(result.row, value) for value in (then["figure"], now[1])]
+            lines.append(
+                f"{'slower' if now[1] > then['figure'] else 'faster'}: {result.row.name}: {' -> '.join(texts)}"
+            )
+    other = (
+        "" if before["machine"] == machine() else f", on another machine or with other versions: {before['machine']}"
+    )
+    return "\n".join([*lines, f"{len(lines)} of {compared} figures changed since then{other}"])

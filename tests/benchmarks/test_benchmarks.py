@@ -241,9 +241,29 @@ def test_json_has_the_figures_and_the_machine(measured, tmp_path):
     assert (second["name"], second["figure"], second["met"]) == ("b", None, None)
 
 
+def test_what_changed_since_another_run(measured, tmp_path, capsys):
+    table = [row(name) for name in ("same", "slower", "faster", "new")]
+    measured.update({name: [(1.0, 1.0), (1.1, 1.0), (1.2, 1.0)] for name in ("same", "slower", "faster")})
+    path = tmp_path / "before.json"
+    assert command.main(["--json", str(path)], table) == 1
+    measured["same"] = [(1.15, 1.0), (1.1, 1.0), (1.3, 1.0)]
+    measured["slower"] = [(2.0, 1.0), (2.1, 1.0), (2.2, 1.0)]
+    measured["faster"] = [(0.5, 1.0), (0.6, 1.0), (0.7, 1.0)]
+    measured["new"] = [(1.0, 1.0)]
+    capsys.readouterr()
+    assert command.main(["--compare", str(path)], table) == 0
+    lines = capsys.readouterr().out.splitlines()[-3:]
+    assert lines == [
+        "slower: slower: 1.100 -> 2.100",
+        "faster: faster: 1.100 -> 0.600",
+        "2 of 3 figures changed since then",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        (["--compare", __file__], "is no file that --json has written"),
         (["--rows", "nothing"], "invalid choice: 'nothing'"),
         (["--json", "{tmp}/no/figures.json"], "can't be written: No such file or directory"),
     ],
