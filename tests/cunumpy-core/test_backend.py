@@ -278,6 +278,11 @@ class TestNamespaceOfTheActiveBackend:
         with pytest.raises(errors.MissingNameError, match=re.escape(place)):
             getattr(xp, name)
 
+    @pytest.mark.needs("cunumpy.rng")
+    def test_short_names_are_compared_with_short_ones(self):
+        with pytest.raises(errors.MissingNameError, match="did you mean 'rng'"):
+            _ = xp.rgn
+
     def test_a_missing_name_of_fft(self):
         with pytest.raises(errors.MissingNameError, match=r"'cunumpy\.fft' has no attribute 'ffft' .*'fft'"):
             _ = xp.fft.ffft

@@ -280,6 +280,7 @@ def test_launch_bounds_of_a_template():
 def test_what_was_not_found_and_why():
     assert refused("\n  void k();").startswith("parse_cuda_signature: <source>:2:8: 'k' is no kernel here; declare it")
     assert "it has no __global__ function" in refused("")
+    assert "this is the name of a file, not source code; read it with Path(...).read_text()" in refused("kernels/f.cu")
     assert "<source>:1:26: the '<' has no '>'" in refused("__global__ void k(Array1D<double x);")
     assert "the parameters of 'k' have no end; write ')'" in refused("__global__ void k(int x;")
     message = refused("#define MAKE(n) __global__ void n(int x)\nMAKE(k) {}", filename="m.cu")

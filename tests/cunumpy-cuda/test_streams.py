@@ -145,3 +145,8 @@ def test_signatures_are_those_of_cupy() -> None:
                 inspect.signature(getattr(HostStream, name)).parameters
             )
     assert list(inspect.signature(cuda.Event).parameters) == list(inspect.signature(HostEvent).parameters)
+
+
+def test_a_priority_that_is_no_number_is_refused_on_the_host_too() -> None:
+    with pytest.raises(ArgumentTypeError, match=r"argument 'priority' must be an integer or None, got str \('high'\)"):
+        xp.cuda.create_stream(priority="high")

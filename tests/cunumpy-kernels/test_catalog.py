@@ -174,6 +174,10 @@ def test_register():
     assert list(catalog) == ["double", "other"]
     with pytest.raises(KeyError, match="there is a kernel 'other' already"):
         catalog.register(kernel, "other")
+    with pytest.raises(
+        TypeError, match=r"argument 'kernels' must map names to kernels, got list; write \{'name': kernel"
+    ):
+        KernelCatalog([Kernel(double)])
     with pytest.raises(TypeError, match="a kernel must be a Kernel, got function for 'f'"):
         KernelCatalog({"f": double})
     with pytest.raises(TypeError, match="argument 'name' must be a str, got int"):

@@ -178,3 +178,10 @@ def test_bad_sources_and_settings_say_what_is_wrong() -> None:
         RawKernel("", "k", backend="gcc")
     with pytest.raises(ArgumentError, match="jitify=True is for GPUs alone"):
         RawKernel(SOURCE, "fill", jitify=True)((1,), (1,), (np.zeros(1), 1.0, 1))
+
+
+def test_a_name_that_is_not_in_the_source() -> None:
+    with pytest.raises(
+        CompileError, match="RawKernel 'nothing': there is no kernel of this name in the source; its kern"
+    ):
+        RawKernel(SOURCE, "nothing")((1,), (1,), (np.zeros(1),))

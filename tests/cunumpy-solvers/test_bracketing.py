@@ -163,3 +163,8 @@ def test_results_print():
     text = str(find_root(lambda x: x - 0.5, (np.zeros(2), 1.0)))
     assert text.splitlines()[:3] == ["RootResult", "        x: [0.5 0.5]", "      f_x: [0. 0.]"]
     assert str(bracket_root(lambda x: x - 0.5, np.zeros(2))).startswith("BracketResult\n  bracket: (array([0., 0.])")
+
+
+def test_one_number_is_no_bracket():
+    with pytest.raises(ArgumentError, match=r"argument 'bracket' must be a pair .*, got 0; write \(lower, upper\)"):
+        find_root(lambda x: x, 0)

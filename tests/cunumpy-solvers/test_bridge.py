@@ -264,3 +264,18 @@ def test_progress_counts_evaluations(name, capsys):
     calls = []
     optimize.fsolve(lambda x: calls.append(1) or x - 1.0, [0.0], progress=True)
     assert f"{len(calls)} evaluation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: optimize.root(np.ones(2), np.ones(2)), "root: argument 'fun' must be a function, got numpy.ndarray"),
+        (lambda: optimize.fsolve(3, 1.0), "fsolve: argument 'func' must be a function, got 3"),
+        (lambda: optimize.curve_fit("f", [1.0], [1.0]), r"curve_fit: argument 'f' must be a function, got str \('f'\)"),
+        (lambda: integrate.quad(3, 0, 1), "quad: argument 'func' must be a function, got 3"),
+        (lambda: integrate.odeint(None, 1.0, [0.0, 1.0]), "odeint: argument 'func' must be a function, got NoneType"),
+    ],
+)
+def test_what_is_no_function_is_named(call, says):
+    with pytest.raises(ArgumentTypeError, match=says):
+        call()

@@ -81,5 +81,5 @@ def _place_in_a_submodule(name: str, backend: BackendType) -> str | None:
 def _alike(name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, names, n=3, cutoff=0.75)
+    close = get_close_matches(name, names, n=3, cutoff=0.75 if len(name) > 4 else 0.65)  # `rgn` is two thirds of `rng`
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else "."

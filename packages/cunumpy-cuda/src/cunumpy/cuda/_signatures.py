@@ -346,6 +346,8 @@ def _no_kernel(declarations: Declarations, name: str, path: Path) -> SourceError
             )
     names = list(dict.fromkeys(kernel.name for kernel in declarations.kernels))
     known = f"its kernels are {', '.join(names)}" if names else "it has no __global__ function"
+    if not names and re.fullmatch(r"[^\n;{}]*\.(cu|cuh|h|hpp|cpp|cc)\s*", tokens.text):
+        known = "this is the name of a file, not source code; read it with Path(...).read_text()"
     return tokens.error(f"there is no kernel {name!r}; {known}", 0)
 
 

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cunumpy import _backend, _conversion
-from cunumpy._gate import describe
+from cunumpy._gate import describe, given
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -265,6 +265,11 @@ def create_stream(*, non_blocking: bool = True, priority: int | None = None) -> 
     cupy.cuda.Stream or HostStream
         The former on the current device.
 
+    Raises
+    ------
+    ArgumentTypeError
+        A priority that is no integer.
+
     Examples
     --------
     >>> import cunumpy as xp
@@ -272,6 +277,11 @@ def create_stream(*, non_blocking: bool = True, priority: int | None = None) -> 
     ...     x = xp.zeros(3)
     >>> stream.synchronize()
     """
+    if priority is not None and (isinstance(priority, bool) or not hasattr(priority, "__index__")):
+        raise ArgumentTypeError(
+            f"create_stream: argument 'priority' must be an integer or None, got {given(priority)}; lower is more "
+            "urgent."
+        )
     if _backend.get_backend() != "cupy":
         return HostStream()
     return _backend.require_cupy("create_stream").cuda.Stream(non_blocking=bool(non_blocking), priority=priority)

@@ -65,6 +65,11 @@ class KernelCatalog(Mapping[str, Kernel]):
     def __init__(self, kernels: Mapping[str, Kernel] | None = None) -> None:
         self._kernels: dict[str, Kernel | None] = {}
         self.errors: dict[str, MissingKernelError] = {}
+        if not isinstance(kernels, (Mapping, type(None))):
+            raise ArgumentTypeError(
+                f"KernelCatalog: argument 'kernels' must map names to kernels, got {describe(kernels)}; write "
+                "{'name': kernel}, or register them one by one."
+            )
         for name, kernel in (kernels or {}).items():
             self.register(kernel, name)
 

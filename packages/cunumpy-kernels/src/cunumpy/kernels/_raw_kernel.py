@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _gate
-from cunumpy.cuda import get_cuda_debug
+from cunumpy.cuda import cuda_kernel_names, get_cuda_debug
 from cunumpy.cuda._declarations import read_declarations
 from cunumpy.cuda._locks import new_lock
 from cunumpy.cuda._types import as_defines
-from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, KernelError, MixedBackendError
+from cunumpy.errors import (
+    ArgumentError,
+    ArgumentRangeError,
+    ArgumentTypeError,
+    CompileError,
+    KernelError,
+    MixedBackendError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -263,7 +270,15 @@ class RawKernel:
                 if self._run is None:
                     if self._refused is not None:
                         raise ArgumentError(f"{self._owner}: {self._refused}")
-                    self._run = self._make()
+                    try:
+                        self._run = self._make()
+                    except CompileError as error:
+                        if not _lacks_kernel(error, self.name):
+                            raise
+                        found = ", ".join(cuda_kernel_names(self.code)) or "none"
+                        raise CompileError(
+                            f"{self._owner}: there is no kernel of this name in the source; its kernels are: {found}."
+                        ) from None
         return self._run
 
     def _compiled(self) -> RawFunction:
@@ -290,6 +305,12 @@ class RawKernel:
             enable_cooperative_groups=self.enable_cooperative_groups,
             **{word: value for word, value in self._keywords.items() if value},
         )
+
+
+def _lacks_kernel(error: CompileError, name: str) -> bool:
+    """Tell whether the compiler found no function of a kernel's name."""
+    text = str(error)
+    return f"'::{name}' has not been declared" in text or f"no member named '{name}' in the global namespace" in text
 
 
 class RawModule:

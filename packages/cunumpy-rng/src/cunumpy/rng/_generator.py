@@ -1039,7 +1039,7 @@ def _probabilities(function: str, backend: BackendType, p: Any, count: int, need
     if _is_number(weights) or weights.shape != (count,):
         raise ArgumentError(
             f"{function}: argument 'p' must have shape ({count},), one probability for each entry, got "
-            f"{_gate.describe(p)}."
+            f"{_gate.describe(p)} of shape {getattr(weights, 'shape', ())}."
         )
     if backend == "cupy":
         _path("cupy").check_devices(function, p=weights)

@@ -442,7 +442,9 @@ class _Solver:
         try:
             first, last = t_span
         except (TypeError, ValueError):
-            raise ArgumentError(f"{function}: argument 't_span' must be a pair of a first and a last time.") from None
+            raise ArgumentError(
+                f"{function}: argument 't_span' must be a pair of a first and a last time, got {_gate.given(t_span)}."
+            ) from None
         for name, value in (("t_span[0]", first), ("t_span[1]", last)):
             array = batch.array(value, name, kinds="biuf").astype(self.dtype)
             try:
@@ -797,7 +799,8 @@ def _span(function: str, t_span: Any) -> tuple[float, float]:
         first, last = (float(end) for end in t_span)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{function}: argument 't_span' must be a pair of numbers, a first and a last time."
+            f"{function}: argument 't_span' must be a pair of numbers, a first and a last time, got "
+            f"{_gate.given(t_span)}."
         ) from None
     if not (np.isfinite(first) and np.isfinite(last)):
         raise ArgumentError(f"{function}: argument 't_span' must be finite, got ({first}, {last}).")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cunumpy.optimize._bridge import Bridge, all_on_device, all_on_host, raised_by_scipy
+from cunumpy.optimize._bridge import Bridge, all_on_device, all_on_host, check_function, raised_by_scipy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,6 +213,7 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), *, progress: bool = False, *
     >>> round(xp.integrate.quad(lambda x: xp.asarray(x * x), 0.0, 3.0)[0], 8)
     9.0
     """
+    check_function("quad", "func", func)
     bridge = Bridge("integrate", "quad", progress, a=a, b=b)
     limits = [bridge.number(end, name) for name, end in (("a", a), ("b", b))]
     kwargs = bridge.host(kwargs)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cunumpy import _gate
 from cunumpy.errors import ArgumentError
 from cunumpy.optimize._batched import (
     ACTIVE,
@@ -438,7 +439,8 @@ def _ends(function: str, bracket: Any) -> tuple[Any, Any]:
         lower, upper = bracket
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{function}: argument 'bracket' must be a pair of a lower and an upper end, each a number or an array."
+            f"{function}: argument 'bracket' must be a pair of a lower and an upper end, each a number or an array, "
+            f"got {_gate.given(bracket)}; write (lower, upper)."
         ) from None
     return lower, upper
 

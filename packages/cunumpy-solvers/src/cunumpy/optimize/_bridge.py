@@ -23,6 +23,13 @@ from cunumpy.optimize._progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+def check_function(function: str, argument: str, value: Any) -> None:
+    """Refuse what SciPy could not call; its ``LowLevelCallable`` is a tuple."""
+    if not callable(value) and not isinstance(value, tuple):
+        raise ArgumentTypeError(f"{function}: argument {argument!r} must be a function, got {_gate.given(value)}.")
+
+
 _MOST_PENDING = 8  # uploads that nothing has waited for
 
 
@@ -127,6 +134,8 @@ class Bridge:
         scalar : bool
             Whether its result has to be a number: arrays of one element are accepted.
         """
+        if name in ("func", "fun", "f"):  # others may be words or numbers of SciPy's
+            check_function(self.function, name, callback)
         if not callable(callback) or isinstance(callback, type):
             return callback
         counted = counted and bool(self.progress)
