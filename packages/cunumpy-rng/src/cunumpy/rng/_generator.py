@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import math
-import operator
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _arrays, _backend, _conversion, _gate, _threads
+from cunumpy import _threads
 from cunumpy.errors import ArgumentError, ArgumentTypeError
-from cunumpy.rng import _host
+from cunumpy.rng._draws import (
+    LARGEST,
+    MOST,
+    POSITIONS,
+    Draw,
+    beyond_dtype_text,
+    checked_integer,
+    checked_position,
+    checked_probabilities,
+    empty_interval_text,
+    interval_ends,
+    is_number,
+    module_of,
+    path_of,
+    population_of,
+    shape_of_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
-    from typing import NoReturn
 
     from numpy.typing import DTypeLike
 
@@ -24,16 +38,8 @@ if TYPE_CHECKING:
 
     Size = int | tuple[int, ...] | None
 
-POSITIONS = 2**56
-"""Blocks of a stream: the 8 bits above belong to the second tries of bounded integers."""
-
-_MOST = 2**59
-"""Numbers of 8 bytes: no array can hold twice as many."""
-
 _WORTH_THREADS = 2**15
 """Blocks of the smallest calls that are shared by threads."""
-
-_LARGEST = {np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float64, np.float32)}
 
 
 def stream_number(rank: int = 0, component: int = 0) -> int:
@@ -66,7 +72,7 @@ def stream_number(rank: int = 0, component: int = 0) -> int:
     """
     numbers = []
     for argument, value in (("rank", rank), ("component", component)):
-        number = _integer(value, "stream_number", argument)
+        number = checked_integer(value, "stream_number", argument)
         if not 0 <= number < 2**32:
             raise ArgumentError(f"stream_number: argument {argument!r} must be in [0, 2^32), got {number}.")
         numbers.append(number)
@@ -139,8 +145,8 @@ class PhiloxGenerator:
     __slots__ = ("_lock", "_position", "_seed", "_stream")
 
     def __init__(self, seed: int, stream: int = 0) -> None:
-        self._seed = _integer(seed, "PhiloxGenerator", "seed") % 2**64
-        self._stream = _integer(stream, "PhiloxGenerator", "stream") % 2**64
+        self._seed = checked_integer(seed, "PhiloxGenerator", "seed") % 2**64
+        self._stream = checked_integer(stream, "PhiloxGenerator", "stream") % 2**64
         self._position = 0
         self._lock = Lock()
 
@@ -166,7 +172,7 @@ class PhiloxGenerator:
 
     @position.setter
     def position(self, position: int) -> None:
-        number = _position(position, "PhiloxGenerator.position")
+        number = checked_position(position, "PhiloxGenerator.position")
         with self._lock:
             self._position = number
 
@@ -193,9 +199,9 @@ class PhiloxGenerator:
         >>> generator.position
         10
         """
-        step = _integer(blocks, "PhiloxGenerator.advance", "blocks")
+        step = checked_integer(blocks, "PhiloxGenerator.advance", "blocks")
         with self._lock:
-            self._position = _position(self._position + step, "PhiloxGenerator.advance")
+            self._position = checked_position(self._position + step, "PhiloxGenerator.advance")
 
     @property
     def state(self) -> dict[str, int]:
@@ -212,9 +218,9 @@ class PhiloxGenerator:
             keys = set()
         if keys != {"seed", "stream", "position"}:
             raise ArgumentTypeError(f"{function}: must be a dict with the keys seed, stream, position, got {state!r}.")
-        seed = _integer(state["seed"], function, "seed") % 2**64
-        stream = _integer(state["stream"], function, "stream") % 2**64
-        position = _position(state["position"], function)
+        seed = checked_integer(state["seed"], function, "seed") % 2**64
+        stream = checked_integer(state["stream"], function, "stream") % 2**64
+        position = checked_position(state["position"], function)
         with self._lock:
             self._seed, self._stream, self._position = seed, stream, position
 
@@ -269,7 +275,7 @@ class PhiloxGenerator:
         >>> PhiloxGenerator(42).random(2)
         array([0.61295988, 0.07323174])
         """
-        draw = _Draw("PhiloxGenerator.random", size, dtype, out)
+        draw = Draw("PhiloxGenerator.random", size, dtype, out)
         return self._fill(draw, "uniform", 0.0, 1.0)
 
     def uniform(
@@ -314,14 +320,14 @@ class PhiloxGenerator:
         (2,)
         """
         function = "PhiloxGenerator.uniform"
-        draw = _Draw(function, size, dtype, out, low=low, high=high)
+        draw = Draw(function, size, dtype, out, low=low, high=high)
         low, high = draw.parameters
-        if _is_number(low) and _is_number(high):
+        if is_number(low) and is_number(high):
             width = high - low
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # an infinite width is refused below
                 width = high - low
-        widest = _LARGEST[draw.dtype]
+        widest = LARGEST[draw.dtype]
         bad = draw.any(lambda width: (width < 0) | (width > widest) | (width != width), width, check)
         if bad:
             raise ArgumentError(
@@ -354,7 +360,7 @@ class PhiloxGenerator:
         >>> PhiloxGenerator(42).standard_normal(2).round(6)
         array([1.234542, 0.61185 ])
         """
-        draw = _Draw("PhiloxGenerator.standard_normal", size, dtype, out)
+        draw = Draw("PhiloxGenerator.standard_normal", size, dtype, out)
         return self._fill(draw, "normal", 0.0, 1.0)
 
     def normal(
@@ -394,7 +400,7 @@ class PhiloxGenerator:
         >>> PhiloxGenerator(42).normal(10.0, [0.1, 1.0], size=(5, 2)).shape
         (5, 2)
         """
-        draw = _Draw("PhiloxGenerator.normal", size, dtype, out, loc=loc, scale=scale)
+        draw = Draw("PhiloxGenerator.normal", size, dtype, out, loc=loc, scale=scale)
         loc, scale = draw.parameters
         draw.refuse_negative("scale", scale, check)
         return self._fill(draw, "normal", loc, scale)
@@ -423,7 +429,7 @@ class PhiloxGenerator:
         >>> PhiloxGenerator(42).standard_exponential(2).round(6)
         array([0.949227, 0.076052])
         """
-        draw = _Draw("PhiloxGenerator.standard_exponential", size, dtype, out)
+        draw = Draw("PhiloxGenerator.standard_exponential", size, dtype, out)
         return self._fill(draw, "exponential", 0.0, 1.0)
 
     def exponential(
@@ -460,17 +466,17 @@ class PhiloxGenerator:
         >>> PhiloxGenerator(42).exponential(3.0, size=4).shape
         (4,)
         """
-        draw = _Draw("PhiloxGenerator.exponential", size, dtype, out, scale=scale)
+        draw = Draw("PhiloxGenerator.exponential", size, dtype, out, scale=scale)
         (scale,) = draw.parameters
         draw.refuse_negative("scale", scale, check)
         return self._fill(draw, "exponential", 0.0, scale)
 
-    def _fill(self, draw: _Draw, kind: str, loc: Any, scale: Any) -> Any:
+    def _fill(self, draw: Draw, kind: str, loc: Any, scale: Any) -> Any:
         """Draw ``loc + scale * x``, scalars in the fill itself, arrays after it."""
         out = draw.output()
         position = self._take(-(-out.size // (16 // out.itemsize)), draw.function)
-        fill = getattr(_path(draw.backend), f"fill_{kind}")
-        whole_loc, whole_scale = _is_number(loc), _is_number(scale)
+        fill = getattr(path_of(draw.backend), f"fill_{kind}")
+        whole_loc, whole_scale = is_number(loc), is_number(scale)
         number = out.dtype.type
         fill(
             out,
@@ -553,28 +559,28 @@ class PhiloxGenerator:
             names = {"high": "low"}
         else:
             names = {}
-        draw = _Draw(function, size, dtype, out, integer=True, names=names, low=low, high=high)
+        draw = Draw(function, size, dtype, out, integer=True, names=names, low=low, high=high)
         low, high = draw.parameters
         first, last = (0, 1) if draw.dtype.kind == "b" else (np.iinfo(draw.dtype).min, np.iinfo(draw.dtype).max)
-        if _is_number(low) and _is_number(high):
+        if is_number(low) and is_number(high):
             top = high if endpoint else high - 1
             if low > top:
-                raise ArgumentError(_empty_interval(draw, endpoint))
+                raise ArgumentError(empty_interval_text(draw, endpoint))
             if low < first or top > last:
-                raise ArgumentError(_beyond_dtype(draw, first, last, endpoint))
+                raise ArgumentError(beyond_dtype_text(draw, first, last, endpoint))
             out = draw.output()
             position = self._take(-(-out.size // 2), function)
-            _path(draw.backend).fill_integers(
+            path_of(draw.backend).fill_integers(
                 out, self._seed, self._stream, position, low % 2**64, (top - low + 1) % 2**64
             )
             return draw.result(out)
-        bottom, span = _intervals(draw, low, high, first, last, endpoint, check)
+        bottom, span = interval_ends(draw, low, high, first, last, endpoint, check)
         out = draw.output()
         position = self._take(-(-out.size // 2), function)
         xp = draw.module
         bottom = xp.ascontiguousarray(xp.broadcast_to(bottom, out.shape))
         span = xp.ascontiguousarray(xp.broadcast_to(span, out.shape))
-        _path(draw.backend).fill_integers_between(out, self._seed, self._stream, position, bottom, span)
+        path_of(draw.backend).fill_integers_between(out, self._seed, self._stream, position, bottom, span)
         return draw.result(out)
 
     # --- orders and choices -------------------------------------------------------------------------------------------
@@ -612,7 +618,7 @@ class PhiloxGenerator:
         [0, 1, 2, 3, 4]
         """
         function = "PhiloxGenerator.permutation"
-        backend, array, count = _population(function, "x", x, axis)
+        backend, array, count = population_of(function, "x", x, axis)
         order = self._order(backend, count, function)
         return order if array is None else array.take(order, axis=axis)
 
@@ -667,10 +673,10 @@ class PhiloxGenerator:
         (3,)
         """
         function = "PhiloxGenerator.choice"
-        shape = () if size is None else _shape(function, size)
+        shape = () if size is None else shape_of_size(function, size)
         number = math.prod(shape)
-        backend, array, count = _population(function, "a", a, axis, p)
-        xp = _module(backend)
+        backend, array, count = population_of(function, "a", a, axis, p)
+        xp = module_of(backend)
         if count == 0 and number > 0:
             raise ArgumentError(f"{function}: argument 'a' has no entries to choose {number} from.")
         if not replace and number > count:
@@ -680,7 +686,7 @@ class PhiloxGenerator:
             )
         weights = None
         if p is not None:
-            weights = _probabilities(function, backend, p, count, 0 if replace else number, check)
+            weights = checked_probabilities(function, backend, p, count, 0 if replace else number, check)
         if replace:
             index = self._with_replacement(backend, xp, count, number, weights, function)
         elif weights is None:
@@ -688,11 +694,11 @@ class PhiloxGenerator:
         else:
             keys = xp.empty(count)
             position = self._take(-(-count // 2), function)
-            _path(backend).fill_exponential(keys, self._seed, self._stream, position, np.float64(0), np.float64(1))
+            path_of(backend).fill_exponential(keys, self._seed, self._stream, position, np.float64(0), np.float64(1))
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # infinite keys come last
                 keys /= weights
             keys[weights == 0] = math.inf
-            index = _path(backend).order(keys)[:number]
+            index = path_of(backend).order(keys)[:number]
         if size is None:
             index = index.reshape(())
             if array is None:
@@ -703,20 +709,20 @@ class PhiloxGenerator:
         return index if array is None else array.take(index, axis=axis)
 
     def _order(self, backend: BackendType, count: int, function: str) -> Any:
-        if count > _MOST:
+        if count > MOST:
             raise ArgumentError(f"{function}: an order of {count} entries is more than an array can hold.")
-        xp = _module(backend)
+        xp = module_of(backend)
         keys = xp.empty(count, np.uint64)
         position = self._take(-(-count // 2), function)
-        _path(backend).fill_integers(keys, self._seed, self._stream, position, 0, 0)
-        return _path(backend).order(keys)
+        path_of(backend).fill_integers(keys, self._seed, self._stream, position, 0, 0)
+        return path_of(backend).order(keys)
 
     def _with_replacement(
         self, backend: BackendType, xp: ModuleType, count: int, number: int, weights: Any, function: str
     ) -> Any:
         index = xp.empty(number, np.int64 if weights is None else np.float64)
         position = self._take(-(-number // 2), function)
-        path = _path(backend)
+        path = path_of(backend)
         if weights is None:
             path.fill_integers(index, self._seed, self._stream, position, 0, count)
             return index
@@ -727,338 +733,3 @@ class PhiloxGenerator:
         ends = xp.cumsum(xp.rint(weights * 2.0**62).astype(np.int64))
         index *= ends[-1].astype(np.float64)
         return xp.searchsorted(ends, xp.minimum(index.astype(np.int64), ends[-1] - 1), side="right")
-
-
-# --- arguments --------------------------------------------------------------------------------------------------------
-
-
-class _Draw:
-    """The checked arguments of one draw.
-
-    Parameters
-    ----------
-    names : dict, optional
-        What messages call a parameter, if not by its keyword.
-    **parameters
-        Of the distribution.
-
-    Attributes
-    ----------
-    parameters : list
-        Numbers, or arrays of the backend.
-    """
-
-    def __init__(
-        self,
-        function: str,
-        size: Any,
-        dtype: Any,
-        out: Any,
-        *,
-        integer: bool = False,
-        names: dict[str, str] | None = None,
-        **parameters: Any,
-    ) -> None:
-        self.function = function
-        self.given = parameters
-        self.dtype = _dtype(function, dtype, integer)
-        self.out = out
-        self.names = {name: (names or {}).get(name, name) for name in parameters}
-        self.backend = _backend_of(function, out=out, **{self.names[name]: v for name, v in parameters.items()})
-        self.module = _module(self.backend)
-        self.parameters = [
-            _parameter(function, self.names[name], value, self.backend, self.dtype)
-            for name, value in parameters.items()
-        ]
-        arrays = {name: v for name, v in zip(self.names.values(), self.parameters, strict=True) if not _is_number(v)}
-        shapes = [array.shape for array in arrays.values()]
-        try:
-            shape = np.broadcast_shapes(*shapes)
-        except ValueError:
-            raise ArgumentError(
-                f"{function}: arguments {' and '.join(map(repr, arrays))} have shapes "
-                f"{' and '.join(map(str, shapes))}, which do not broadcast against each other."
-            ) from None
-        self.scalar = size is None and out is None and shape == ()
-        self.shape = shape if size is None else _shape(function, size)
-        if out is not None:
-            if size is None:
-                self.shape = getattr(out, "shape", shape)
-            _gate.check_output(
-                out, shape=self.shape, dtype=self.dtype, backend=self.backend, function=function, inputs=arrays
-            )
-            if self.backend == "numpy" and not out.flags.aligned:
-                raise ArgumentError(f"{function}: argument 'out' is not aligned to its dtype; pass another output.")
-        for argument, array in arrays.items():
-            if not _broadcasts(array.shape, self.shape):
-                raise ArgumentError(
-                    f"{function}: argument {argument!r} has shape {array.shape}, which does not broadcast to the shape "
-                    f"{self.shape} of the result."
-                )
-        if self.backend == "cupy":
-            _path("cupy").check_devices(function, out=out, **arrays)
-
-    def output(self) -> Any:
-        """Return the array to fill."""
-        return self.module.empty(self.shape, self.dtype) if self.out is None else self.out
-
-    def result(self, array: Any) -> Any:
-        """Return what the caller gets of the filled array."""
-        if self.scalar and self.backend == "numpy":
-            return float(array) if self.dtype.kind == "f" else array[()]
-        return array
-
-    def any(self, condition: Any, value: Any, check: bool) -> bool:
-        """Tell whether a condition holds for a number, or for any element of an array; unread where unchecked."""
-        if _is_number(value):
-            return bool(condition(value))
-        if self.backend == "cupy":
-            return check and _flag(condition(value), self.function)
-        return bool(condition(value).any())
-
-    def refuse_negative(self, name: str, value: Any, check: bool) -> None:
-        if self.any(lambda value: value < 0, value, check):
-            raise ArgumentError(f"{self.function}: argument {name!r} must not be negative, got {self.shown(name)}.")
-
-    def shown(self, name: str) -> str:
-        value = self.given[name]
-        return repr(value) if isinstance(value, (int, float, np.generic)) else _gate.describe(value)
-
-
-def _path(backend: BackendType) -> Any:
-    if backend == "cupy":
-        from cunumpy.rng import _device_generator
-
-        return _device_generator
-    return _host.generator
-
-
-def _module(backend: BackendType) -> Any:
-    return np if backend == "numpy" else _backend.require_cupy("PhiloxGenerator")
-
-
-def _integer(value: Any, function: str, argument: str) -> int:
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be an integer, got {value!r}; convert it with int(...) if that is "
-            "meant."
-        ) from None
-
-
-def _position(value: Any, function: str) -> int:
-    number = _integer(value, function, "position")
-    if not 0 <= number <= POSITIONS:
-        raise ArgumentError(f"{function}: the position must be in [0, 2^56], got {number}.")
-    return number
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float))
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or _arrays.get_array_backend(value) == "cupy"
-
-
-def _backend_of(function: str, **values: Any) -> BackendType:
-    """Return the backend of the arrays among the arguments, or the active one."""
-    arrays = {argument: value for argument, value in values.items() if _is_array(value)}
-    return _gate.common_backend(function, **arrays) if arrays else _backend.get_backend()
-
-
-def _dtype(function: str, dtype: Any, integer: bool) -> np.dtype[Any]:
-    converted = _gate.as_dtype(dtype, function=function)
-    known = converted.kind in "iub" and converted.isnative if integer else converted in _LARGEST
-    if not known:
-        expected = "an integer dtype (or bool) of native byte order" if integer else "float64 or float32"
-        raise ArgumentTypeError(f"{function}: argument 'dtype' must be {expected}, got {converted}.")
-    return converted
-
-
-def _shape(function: str, size: Any) -> tuple[int, ...]:
-    entries = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    shape = tuple(_integer(entry, function, "size") for entry in entries)
-    if any(entry < 0 for entry in shape):
-        raise ArgumentError(f"{function}: argument 'size' must not be negative, got {size}.")
-    if len(shape) > 64 or math.prod(shape) > _MOST:
-        raise ArgumentError(f"{function}: argument 'size' is more than an array can hold, got {size}; draw in parts.")
-    return shape
-
-
-def _broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, wanted) == wanted
-    except ValueError:
-        return False
-
-
-def _parameter(function: str, argument: str, value: Any, backend: BackendType, dtype: np.dtype[Any]) -> Any:
-    """Make a parameter of draws of a dtype a Python number, or an array of the backend."""
-    integer = dtype.kind != "f"
-    if isinstance(value, (int, float, np.generic)):
-        if integer:
-            return _integer(value, function, argument)
-        if isinstance(value, np.generic) and value.dtype.kind not in "biuf":
-            raise ArgumentTypeError(f"{function}: argument {argument!r} must be a real number, got {value!r}.")
-        try:
-            number = float(value)
-        except OverflowError:
-            _refuse_overflow(function, argument, dtype)
-        if math.isfinite(number) and abs(number) > _LARGEST[dtype]:
-            _refuse_overflow(function, argument, dtype)
-        return number
-    if _arrays.is_device_array(value):
-        if integer and value.dtype.kind not in "iu":
-            _gate.refuse_non_integer(value, value.dtype, function=function, argument=argument)
-        if value.dtype.kind not in "biuf":
-            raise ArgumentTypeError(
-                f"{function}: argument {argument!r} has dtype {value.dtype}, expected a real one; convert it with "
-                ".astype(...)."
-            )
-        return value if integer else value.astype(np.float64, copy=False)
-    if integer:
-        array = _gate.as_integer_array(value, function=function, argument=argument)
-    else:
-        array = _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biuf")
-        array = array.astype(np.float64, copy=False)
-        if dtype.itemsize < 8 and bool((np.isfinite(array) & (np.abs(array) > _LARGEST[dtype])).any()):
-            _refuse_overflow(function, argument, dtype)
-    return array if backend == "numpy" else _conversion.copy_to_device(np.asarray(array, order="C"), function)
-
-
-def _refuse_overflow(function: str, argument: str, dtype: np.dtype[Any]) -> NoReturn:
-    raise ArgumentError(f"{function}: argument {argument!r} has a value beyond what {dtype} can hold.")
-
-
-def _flag(flags: Any, function: str) -> bool:
-    """Read whether any of a device array's flags is set."""
-    return bool(_conversion.copy_to_host(flags.any(), function))
-
-
-# --- intervals of integers --------------------------------------------------------------------------------------------
-
-
-def _empty_interval(draw: _Draw, endpoint: bool) -> str:
-    relation = "above" if endpoint else "at or above"
-    return (
-        f"{draw.function}: the interval is empty, its lower end {draw.shown('low')} is {relation} its upper end "
-        f"{draw.shown('high')} somewhere; give low, then high."
-    )
-
-
-def _beyond_dtype(draw: _Draw, first: int, last: int, endpoint: bool) -> str:
-    return (
-        f"{draw.function}: the interval from {draw.shown('low')} to {draw.shown('high')} "
-        f"({'with' if endpoint else 'without'} its end) goes beyond dtype {draw.dtype}, which holds {first} to {last}; "
-        "ask for a wider dtype, or another interval."
-    )
-
-
-def _intervals(draw: _Draw, low: Any, high: Any, first: int, last: int, endpoint: bool, check: bool) -> tuple[Any, Any]:
-    """Return lower ends and lengths, modulo 2^64 as uint64 arrays (or numbers), of checked intervals."""
-    step = 0 if endpoint else 1
-    if draw.any(lambda ends: _outside(ends, first, last), low, check) or draw.any(
-        lambda ends: _outside(ends, first + step, last + step), high, check
-    ):
-        # An upper end at the very beginning makes the interval empty, but lies beyond the dtype as well.
-        raise ArgumentError(_beyond_dtype(draw, first, last, endpoint))
-    wide = np.int64 if draw.dtype.kind == "i" else np.uint64
-    bottom = _widened(low, 0, wide, draw)
-    top = _widened(high, step, wide, draw)
-    if draw.any(lambda flags: flags, bottom > top, check):
-        raise ArgumentError(_empty_interval(draw, endpoint))
-    bottom, top = bottom.astype(np.uint64), top.astype(np.uint64)
-    return bottom, top - bottom + np.uint64(1)
-
-
-def _outside(ends: Any, first: int, last: int) -> Any:
-    if _is_number(ends):
-        return not first <= ends <= last
-    own = np.iinfo(ends.dtype)
-    outside = ends != ends
-    if first > own.min:
-        outside |= ends < ends.dtype.type(first) if first <= own.max else True
-    if last < own.max:
-        outside |= ends > ends.dtype.type(last) if last >= own.min else True
-    return outside
-
-
-def _widened(ends: Any, step: int, wide: type, draw: _Draw) -> Any:
-    """Return the ends lowered by a step, in 64 bits."""
-    if _is_number(ends):
-        return draw.module.asarray(ends - step, wide)
-    own = ends.astype(np.int64 if ends.dtype.kind == "i" else np.uint64)  # before the step, which may leave 8 bits
-    return (own - own.dtype.type(step)).astype(wide)
-
-
-# --- populations ------------------------------------------------------------------------------------------------------
-
-
-def _population(function: str, argument: str, value: Any, axis: int, p: Any = None) -> tuple[BackendType, Any, int]:
-    """Return the backend, the array (None for a number of elements), and how many entries there are."""
-    if isinstance(value, (int, np.integer)):
-        count = _integer(value, function, argument)
-        if count < 0:
-            raise ArgumentError(f"{function}: argument {argument!r} must not be negative, got {count}.")
-        if count > 2**63:
-            raise ArgumentError(
-                f"{function}: argument {argument!r} must be at most 2^63, because results are int64, got {count}."
-            )
-        return _backend_of(function, p=p), None, count
-    backend = _backend_of(function, **{argument: value}, p=p)
-    array = value
-    if not _arrays.is_device_array(value):
-        if backend == "cupy":
-            array = _gate.as_device_source(value, function=function, argument=argument)
-        else:
-            array = _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biufcSUMmVOT")
-    if array.ndim == 0:
-        raise ArgumentError(
-            f"{function}: argument {argument!r} must be an integer or have at least one dimension, got "
-            f"{_gate.describe(value)}."
-        )
-    number = _integer(axis, function, "axis")
-    if not -array.ndim <= number < array.ndim:
-        raise ArgumentError(
-            f"{function}: argument 'axis' is {number}, but argument {argument!r} has {array.ndim} dimension(s)."
-        )
-    if backend == "cupy":
-        if not _arrays.is_device_array(array):
-            array = _conversion.copy_to_device(np.asarray(array, order="C"), function)
-        _path("cupy").check_devices(function, **{argument: array})
-    return backend, array, array.shape[number]
-
-
-def _probabilities(function: str, backend: BackendType, p: Any, count: int, needed: int, check: bool) -> Any:
-    """Return checked probabilities in float64."""
-    weights = _parameter(function, "p", p, backend, np.dtype(np.float64))
-    if _is_number(weights) or weights.shape != (count,):
-        raise ArgumentError(
-            f"{function}: argument 'p' must have shape ({count},), one probability for each entry, got "
-            f"{_gate.describe(p)} of shape {getattr(weights, 'shape', ())}."
-        )
-    if backend == "cupy":
-        _path("cupy").check_devices(function, p=weights)
-        if not check:
-            return weights
-    xp = _module(backend)
-    facts = xp.stack(
-        [(~(weights >= 0)).any().astype(np.float64), weights.sum(), (weights > 0).sum().astype(np.float64)]
-    )
-    bad, total, positive = (_conversion.copy_to_host(facts, function) if backend == "cupy" else facts).tolist()
-    if bad:
-        raise ArgumentError(f"{function}: argument 'p' has probabilities that are negative or NaN.")
-    given = np.dtype(getattr(p, "dtype", np.float64))
-    precision = np.finfo(given if given.kind == "f" else np.float64).eps
-    if not abs(total - 1) <= max(math.sqrt(precision), math.sqrt(np.finfo(np.float64).eps)):
-        raise ArgumentError(f"{function}: argument 'p' has sum {total}, expected 1; divide it by its sum.")
-    if positive < needed:
-        raise ArgumentError(
-            f"{function}: {needed} entries can't be chosen without replacement, because only {int(positive)} have "
-            "a probability above 0."
-        )
-    return weights
