@@ -1545,6 +1545,8 @@ optimize.BracketResult optimize.LeastSquaresResult optimize.LeastSquaresResult.c
 optimize.RootResult
 petsc.KSPResult petsc.SNESResult petsc.mark_modified petsc.petsc_access petsc.petsc_array petsc.shell_matrix
 petsc.shell_preconditioner petsc.write_back
+profiling.BenchmarkResult profiling.BenchmarkResult.percentile profiling.BenchmarkResult.plot profiling.Timings.plot
+profiling.TransferCounter.plot profiling.benchmark
 profiling.Region profiling.Timing profiling.TimingSummary profiling.Timings.__getitem__ profiling.Timings.add
 profiling.TransferBudget profiling.TransferBudget.__getitem__ profiling.TransferBudget.count
 profiling.TransferBudget.phase profiling.TransferBudget.require profiling.TransferCounter
