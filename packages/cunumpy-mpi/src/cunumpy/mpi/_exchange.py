@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -260,9 +261,11 @@ def end_run(comm: Any, requests: list[Any]) -> None:
     if isinstance(comm, SerialComm):  # nobody else has seen anything
         comm._withdraw(requests)
         return
-    # Whoever only sees the run end must be able to read why; Abort does not return with every communicator.
-    traceback.print_exc()
+    # Whoever only sees the run end must be able to read why; Abort does not return with every communicator. Launchers
+    # may drop what they have not passed on by then: MPICH's did so once in some runs, after the first line.
+    sys.stderr.write(traceback.format_exc())
     sys.stderr.flush()
+    time.sleep(0.5)
     comm.Abort(1)
 
 
