@@ -197,6 +197,7 @@ class Library:
                         f"{program.owner}: what was compiled for the CPU can't be loaded: {error}."
                     ) from error
                 cache.discard(key)
+        assert library is not None
         kernels, self.variables, shared, memory = notes
         number = program.built.index(program.expression)
         self.mode, self.reason = kernels[number]
