@@ -49,7 +49,7 @@ INDICES = {
     "bitonic_sort": ("keys[blockIdx.x * blockDim.x + t] = own[t]", "keys[blockIdx.x * blockDim.x + t + 1] = own[t]"),
     "compaction": ("i < n && x[i] > 0;", "i < n && x[i + 1] > 0;"),
     "convolution": ("part[threadIdx.y + k][threadIdx.x];", "part[threadIdx.y + k + 1][threadIdx.x];"),
-    "deposition": ("right = (left + 1) % cells;", "right = left + 1;"),
+    "deposition": ("atomicAdd(&density[right],", "atomicAdd(&density[right + 1],"),
     "fourier_transform": ("b = own[top + half];", "b = own[top + half + 1];"),
     "groups": ("of_tiles[i / 8]", "of_tiles[i / 8 + 1]"),
     "histogram": ("own[bin] = 0;", "own[bin + 1] = 0;"),
