@@ -1235,7 +1235,7 @@ CALLS |= {
         lambda x0, x1: optimize.root_scalar(_cubed, x0=x0, x1=x1, method="secant").root,
         {"x0": np.array(1.5), "x1": np.array(3.0)},
         lambda x0, x1: (require(x0.size == x1.size == 1), np.float64(2))[1],
-        ("f", "args", "method", "bracket", "fprime", "fprime2", "kwargs"),
+        ("f", "args", "method", "bracket", "fprime", "fprime2", "progress", "kwargs"),
         skip={"x0": ("None",), "x1": ("None",)},  # SciPy's refusal, and its own second value
         rtol=1e-5,
         dtypes=False,
@@ -1260,7 +1260,7 @@ CALLS |= {
         lambda a, b: integrate.quad(lambda x: x * x, a, b)[0],
         {"a": np.array(0.0), "b": np.array(3.0)},
         _one_integral,
-        ("func", "args", "kwargs"),
+        ("func", "args", "progress", "kwargs"),
         rtol=1e-3,
         dtypes=False,
         own_words=True,

@@ -20,9 +20,11 @@ NOT_ALONE = {
     "tests/cunumpy-cuda/signatures/kernels.cu": "reads signatures that no kernel can have, too",
     "tests/cunumpy-kernels/test_cpu_device_blocks.py": "includes a header that the test writes",
     "tests/cunumpy-kernels/test_catalog.py": "needs a macro that the test gives",
+    "tests/cunumpy-kernels/test_compiler_faults.py": "needs a macro that the test gives",
     "tests/cunumpy-kernels/test_cpu_runtime_complex.py": "includes a header that the test writes",
     "tests/cunumpy-kernels/test_pytest_plugin.py": "holds a program in Python that has kernels",
     "tests/cuda_signatures.py": "is for a C++ compiler",
+    "tests/test_security.py": "holds a program in Python that has kernels",
     "tests/standin/test_device_code.py": "includes headers that the test writes",
 }
 

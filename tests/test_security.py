@@ -29,6 +29,11 @@ ALLOWED_FROM_TEXT = {
     # Signatures and constants of CuPy, from a table of ours.
     "cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/functions.py",
     "cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/_names.py",
+    # What CuPy takes by default, from the same table.
+    "cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/scipy.py",
+    # What the user writes in a cell of a notebook, as %timeit does.
+    "cunumpy-core/src/cunumpy/_notebook.py",
+    "cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/profiler.py",
     # The checks of a kernel's arguments, in half of a loop's time; of the text, numbers alone come from outside.
     "cunumpy-kernels/src/cunumpy/kernels/_cuda_kernel.py",
     # mpi4py's API sends Python objects, on this process to itself.

@@ -89,7 +89,8 @@ def test_a_compiler_that_is_replaced_is_noticed(compiler, tmp_path) -> None:
 
 
 HANGING = """
-import sys, numpy as np
+import signal, sys, numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
 from cunumpy.kernels import CudaKernel, Kernel
 x = np.ones(3)
 try:
@@ -118,6 +119,7 @@ def test_control_c_ends_a_compiler_that_hangs_and_leaves_nothing(compiler, tmp_p
         output, _ = process.communicate(timeout=60)
     finally:
         process.kill()
+        process.communicate()
     assert output == "interrupted [1.0, 1.0, 1.0]\n"
     status = Path(f"/proc/{started.read_text().strip()}/stat")
     assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"

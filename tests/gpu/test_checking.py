@@ -84,7 +84,8 @@ cupy.cuda.Device().synchronize()
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_the_cpu_device_finds_the_fault(name):
+def test_the_cpu_device_finds_the_fault(name, monkeypatch):
+    monkeypatch.setenv("CUNUMPY_CPU_CHECK", "1")
     kernel, x, y = CudaKernel(SOURCE, name), np.zeros(128), np.ones(128)
     with pytest.raises(KernelError, match=re.escape(FAULTS[name][2])):
         emulate_cuda_kernel(kernel, x, y, 1, grid=2, block=64, shared_mem=512)

@@ -65,7 +65,8 @@ override-dependencies = ["array-api-compat; python_version < '3'", "numpy; pytho
 
 
 def installed(project: Path) -> dict[str, str]:
-    listed = uv("pip", "freeze", cwd=project).stdout
+    # `python -m uv` takes its own environment otherwise.
+    listed = uv("pip", "freeze", "--python", project / ".venv", cwd=project).stdout
     return dict(re.findall(r"^([\w-]+) ?(?:==|@ file:.*?-)(\d[\w.]*)", listed, re.MULTILINE))
 
 

@@ -34,8 +34,6 @@ NAMES_CUPY_LACKS = {
     "datetime_as_string", "datetime_data", "is_busday", "isnat", "fromregex", "get_include", "info", "show_runtime",
     "test", "char", "core", "ctypeslib", "dtypes", "emath", "f2py", "ma", "rec", "strings",
 }  # fmt: skip
-# CuPy has these, the stand-in does not.
-NAMES_THE_STAND_IN_LACKS = {"poly1d", "vectorize"}
 # About memory or host data, so that a device copy of the arguments is no test.
 NOT_COMPARED = {"may_share_memory", "shares_memory", "broadcast_shapes", "binary_repr"}
 # Integers stay integers with CuPy, as in the standard, and with NumPy from 2.1 on.
@@ -72,8 +70,7 @@ def test_names_that_are_missing():
     public = {prefix + name for prefix, module in call_walk.MODULES.items() for name in module.__all__}
     names = {name for name in public if not name.startswith("_")}
     missing = {name for name in names if not xp.available(name)}
-    assert missing - NAMES_THE_STAND_IN_LACKS == NAMES_CUPY_LACKS & names
-    assert names >= missing & NAMES_THE_STAND_IN_LACKS == NAMES_THE_STAND_IN_LACKS
+    assert missing == NAMES_CUPY_LACKS & names
     for name in NAMES_CUPY_LACKS:
         assert f"`{name}`" in DOCUMENTED, name
     for name, argument in REFUSED:

@@ -311,7 +311,7 @@ def _needs_packing(comm: Any, package: Any, receives: list[Any], sends: list[Any
                     return None
                 flags = array.flags
                 if not flags.carray:
-                    if entries is receives and not flags.behaved:
+                    if entries is receives and (not flags.behaved or _gate.overlaps_itself(array)):
                         return None
                     packed = packed or not flags.c_contiguous
                 if array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
