@@ -185,3 +185,14 @@ def test_a_name_that_is_not_in_the_source() -> None:
         CompileError, match="RawKernel 'nothing': there is no kernel of this name in the source; its kern"
     ):
         RawKernel(SOURCE, "nothing")((1,), (1,), (np.zeros(1),))
+
+
+@pytest.mark.parametrize("dtype", ["U1", "S8", "M8[s]", "m8[s]", "O", ">f8", "g", "G"])
+def test_memory_that_no_kernel_reads_is_refused_each_time(dtype) -> None:
+    kernel = RawKernel('extern "C" __global__ void read(const double* x, double* y) { y[0] = x[0]; }', "read")
+    y = np.zeros(1)
+    kernel((1,), (1,), (np.ones(3), y))
+    for _ in range(2):
+        with pytest.raises(ArgumentTypeError, match=r"RawKernel 'read': parameter 0: an array of dtype"):
+            kernel((1,), (1,), (np.zeros(3, dtype), y))
+    assert y.tolist() == [1]

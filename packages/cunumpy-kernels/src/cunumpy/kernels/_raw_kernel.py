@@ -591,7 +591,7 @@ def _pointed_to(value: Any, kind: int, index: int, owner: str) -> Any:
             "passed by value."
         )
     _gate.refuse_masked(value, function=owner, argument=str(index))
-    if value.dtype.hasobject or not value.dtype.isnative:
+    if not (_gate.fits_device(value.dtype) and value.dtype.isnative):
         raise ArgumentTypeError(
             f"{owner}: parameter {index}: an array of dtype {value.dtype!r}, which kernels can't read; convert it with "
             "astype."

@@ -938,7 +938,9 @@ bool store_unknown(const Parameter& parameter, PyObject* value, char* place) {
         if (!PyArray_CheckExact(value)) return false;
         PyArrayObject* const array = (PyArrayObject*)value;
         if (!parameter.is_const && !PyArray_ISWRITEABLE(array)) return false;
-        if (!PyArray_ISNUMBER(array) && PyArray_TYPE(array) != NPY_BOOL) return false;
+        const int type = PyArray_TYPE(array);
+        if (!PyArray_ISNUMBER(array) && type != NPY_BOOL) return false;
+        if (type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE) return false;  // of no GPU
         if (!PyArray_ISNOTSWAPPED(array)) return false;
         void* const data = PyArray_DATA(array);
         memcpy(place, &data, sizeof data);
