@@ -39,10 +39,10 @@ class Result:
 def figure_text(row: Row, value: float) -> str:
     """Return a figure of a row with its unit.
 
-    Ratios have three decimals up to 10, because targets close to 1 need them; the rest has three digits.
+    Ratios have three decimals from 0.01 to 10, because targets close to 1 need them; the rest has three digits.
     """
     if not row.unit:
-        return f"{value:.3f}" if value < 10 else f"{value:.3g}"
+        return f"{value:.3f}" if 0.01 <= value < 10 else f"{value:.3g}"
     sign = "+ " if row.against and value >= 0 else ""
     return f"{sign}{value:.3g} {row.unit}"
 

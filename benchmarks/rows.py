@@ -310,12 +310,26 @@ ROWS = (
         None,
         partial(solvers.newton, slope=False),
     ),
+    Row(
+        "newton-loop",
+        "`optimize.newton`, 10^5 roots of x^3 - a, with derivative",
+        "a loop over `scipy.optimize.newton`",
+        None,
+        partial(solvers.newton, slope=True, loop=True),
+    ),
     *(
         Row(f"find-root-{name}", "`optimize.find_root`, 10^5 roots of x^3 - a", against, None, measured)
         for name, against, measured in (
             ("loop", "a loop over `scipy.optimize.brentq`", partial(solvers.find_root, loop=True)),
             ("scipy", "`scipy.optimize.elementwise.find_root`", partial(solvers.find_root, loop=False)),
         )
+    ),
+    Row(
+        "bracket-root",
+        "`optimize.bracket_root`, 10^5 roots of x - a",
+        "`scipy.optimize.elementwise.bracket_root`",
+        None,
+        solvers.bracket_root,
     ),
     *(
         Row(
@@ -330,6 +344,13 @@ ROWS = (
             ("quad-vec", "`scipy.integrate.quad_vec`", "scipy.integrate.quad_vec(g, 0.0, 3.0)"),
             ("tanhsinh", "`scipy.integrate.tanhsinh`", "scipy.integrate.tanhsinh(f, 0.0, 3.0, args=(w,))"),
         )
+    ),
+    Row(
+        "fixed-quad-loop",
+        "`integrate.fixed_quad`, 10^4 damped oscillations, 20 points",
+        "a loop over `scipy.integrate.fixed_quad`",
+        None,
+        solvers.fixed_quad,
     ),
     *(
         Row(

@@ -20,17 +20,27 @@ from cunumpy import integrate, optimize
 LOOPED = 20  # problems of a loop over SciPy
 
 
-def newton(effort: Effort, *, slope: bool) -> Rounds:
-    """``newton`` for roots of ``x^3 - a``, with the derivative or by the secant method, against SciPy's on arrays."""
-    a = 1.0 + 99.0 * _random(effort.entries)
-    return _measure(
-        effort,
-        "optimize.newton(f, start, fprime)",
-        "scipy.optimize.newton(f, start, fprime)",
-        f=lambda x: x * x * x - a,
-        fprime=(lambda x: 3.0 * x * x) if slope else None,
-        start=np.full(effort.entries, 3.0),
-    )
+def newton(effort: Effort, *, slope: bool, loop: bool = False) -> Rounds:
+    """``newton`` for roots of ``x^3 - a``, with the derivative or by the secant method, against SciPy's on arrays.
+
+    Or, for fewer of them, against SciPy's for each number.
+    """
+    a = 1.0 + 99.0 * _random(effort.entries // 10 if loop else effort.entries)
+    names = {
+        "f": lambda x: x * x * x - a,
+        "fprime": (lambda x: 3.0 * x * x) if slope else None,
+        "start": np.full(a.size, 3.0),
+    }
+    ours = "optimize.newton(f, start, fprime)"
+    if loop:
+        return _against_loop(
+            effort,
+            ours,
+            a.size,
+            lambda i: scipy.optimize.newton(lambda x: x * x * x - a[i], 3.0, names["fprime"]),
+            **names,
+        )
+    return _measure(effort, ours, "scipy.optimize.newton(f, start, fprime)", **names)
 
 
 def find_root(effort: Effort, *, loop: bool) -> Rounds:
@@ -51,6 +61,32 @@ def find_root(effort: Effort, *, loop: bool) -> Rounds:
         zero=np.zeros(a.size),
         elementwise=elementwise,
         **names,
+    )
+
+
+def bracket_root(effort: Effort) -> Rounds:
+    """``bracket_root`` for roots of ``x - a``, against SciPy's elementwise function."""
+    a = 100.0 * _random(effort.entries // 10)
+    return _measure(
+        effort,
+        "optimize.bracket_root(lambda x: x - a, zero)",
+        "elementwise.bracket_root(lambda x, a: x - a, zero, args=(a,))",
+        a=a,
+        zero=np.zeros(a.size),
+        elementwise=elementwise,
+    )
+
+
+def fixed_quad(effort: Effort) -> Rounds:
+    """``fixed_quad`` of damped oscillations, against SciPy's for each."""
+    w = 3.0 * _random(effort.entries // 100)
+    return _against_loop(
+        effort,
+        "integrate.fixed_quad(f, 0.0, 3.0, (w,), n=20)",
+        w.size,
+        lambda i: scipy.integrate.fixed_quad(lambda x: np.cos(w[i] * x) * np.exp(-x), 0.0, 3.0, n=20),
+        f=lambda x, w: np.cos(w * x) * np.exp(-x),
+        w=w,
     )
 
 
