@@ -505,7 +505,8 @@ def test_a_program_ends_after_an_error_on_one_rank() -> None:
     )
     assert done.returncode != 0
     assert "KeyError: 'mine'" in done.stderr
-    assert "KernelError: ksp_solve: a function of the solve failed on rank 1 of 2" in done.stderr
+    # The two ranks write at the same time, and may do so into each other's lines.
+    assert "a function of the solve failed on rank 1 of 2" in done.stderr
 
 
 def test_a_matrix_works_again_after_an_error() -> None:
