@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +21,16 @@ else:
 
 LONGEST = ("test_standin_suite.py",)
 """Files that take a minute or more: started first, so that no process works on one of them alone at the end."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure() -> None:
+    """Keep the temporary files of each rank by themselves: pytest's are cleaned up by one process at a time."""
+    rank = os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK"))
+    if rank is not None:
+        folder = Path(tempfile.gettempdir(), f"cunumpy-tests-rank-{rank}")
+        folder.mkdir(exist_ok=True)
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
