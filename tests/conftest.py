@@ -28,7 +28,7 @@ def pytest_configure() -> None:
     """Keep the temporary files of each rank by themselves: pytest's are cleaned up by one process at a time."""
     rank = os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK"))
     if rank is not None:
-        folder = Path(tempfile.gettempdir(), f"cunumpy-tests-rank-{rank}")
+        folder = Path(tempfile.gettempdir(), f"cunumpy-tests-{os.getuid()}-rank-{rank}")
         folder.mkdir(exist_ok=True)
         os.environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
 
