@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -410,7 +409,6 @@ def run_on_cpu(
         (width := _usual_width(kernel, n_threads, grid, block)) > 0
         and cpu.quick is not None
         and not (get_cuda_debug() if kernel._debug is None else kernel._debug)
-        and "CUNUMPY_CPU_CHECK" not in os.environ
         and not kernel._check_finite
         and type(shared_mem) is int
         and 0 <= shared_mem <= cpu.quick_shared

@@ -891,7 +891,7 @@ bool store_array(const Parameter& parameter, PyObject* value, char* place) {
 }
 
 // call(args, n_threads, axis, width, shared): launches with blocks of `width` threads if every argument is beyond
-// doubt, else returns NotImplemented. `n_threads` may be None: then `axis`, 0 or -1, is that of the first array.
+// doubt and nothing is said about checks, else returns NotImplemented. `n_threads` may be None: then `axis`, 0 or -1, is that of the first array.
 PyObject* function_call(PyObject* object, PyObject* const* args, Py_ssize_t count) {
     Function* self = (Function*)object;
     if (count != 5 || !PyTuple_Check(args[0])) {
@@ -900,6 +900,7 @@ PyObject* function_call(PyObject* object, PyObject* const* args, Py_ssize_t coun
     }
     const std::vector<Parameter>& parameters = *self->parameters;
     if (!self->fast || (size_t)PyTuple_GET_SIZE(args[0]) != parameters.size()) Py_RETURN_NOTIMPLEMENTED;
+    if (getenv("CUNUMPY_CPU_CHECK") != nullptr) Py_RETURN_NOTIMPLEMENTED;  // os.environ would cost as much as all this
     alignas(64) char memory[1024];
     void* arguments[65];
     PyArrayObject* first = nullptr;
