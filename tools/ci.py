@@ -55,7 +55,8 @@ WHEELS = "uv run --isolated --no-editable"
 OLDEST = """
 uv venv --quiet --python 3.11 "$SCRATCH/oldest"
 uv pip install --quiet --no-config --python "$SCRATCH/oldest" --override - \\
-    pytest pytest-xdist hypothesis mpmath packaging pyyaml matplotlib tqdm nvidia-cuda-nvrtc-cu12 packages/* <<'END'
+    pytest pytest-xdist hypothesis mpmath packaging pyyaml matplotlib tqdm nvidia-cuda-{nvrtc,runtime,cccl}-cu12 \\
+    packages/* <<'END'
 numpy==2.0.*
 array-api-compat==1.13.*
 scipy==1.15.*

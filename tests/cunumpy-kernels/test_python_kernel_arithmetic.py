@@ -185,7 +185,9 @@ def test_random_expressions(mode, kinds, seed, tmp_path):
     columns = [numbers(rng, char) for char in chars]
     if not integers_only:
         columns = [
-            np.clip(one, -100, 100).astype(one.dtype) if one.dtype.kind in "iu" and one.dtype.itemsize > 1 else one
+            np.clip(one, max(-100, np.iinfo(one.dtype).min), 100)
+            if one.dtype.kind in "iu" and one.dtype.itemsize > 1
+            else one
             for one in columns
         ]
     rows = list(zip(*columns, strict=True))

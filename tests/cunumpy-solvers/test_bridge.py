@@ -273,9 +273,20 @@ def test_progress_counts_evaluations(name, capsys):
         (lambda: optimize.fsolve(3, 1.0), "fsolve: argument 'func' must be a function, got 3"),
         (lambda: optimize.curve_fit("f", [1.0], [1.0]), r"curve_fit: argument 'f' must be a function, got str \('f'\)"),
         (lambda: integrate.quad(3, 0, 1), "quad: argument 'func' must be a function, got 3"),
+        *(
+            (
+                lambda given=given: integrate.quad(np.sin, 0, given),
+                "quad: argument 'b' must be a number, or an array of one",
+            )
+            for given in ([], [1.0, 2.0], np.ones((2, 2)))
+        ),
+        (
+            lambda: optimize.root_scalar(np.sin, x0=np.ones(3), x1=2.0),
+            "root_scalar: argument 'x0' must be a number, or an array of one element, got numpy.ndarray",
+        ),
         (lambda: integrate.odeint(None, 1.0, [0.0, 1.0]), "odeint: argument 'func' must be a function, got NoneType"),
     ],
 )
-def test_what_is_no_function_is_named(call, says):
+def test_what_is_no_function_or_no_number_is_named(call, says):
     with pytest.raises(ArgumentTypeError, match=says):
         call()

@@ -89,8 +89,13 @@ class Bridge:
     def number(self, value: Any, argument: str, kinds: str = "biuf") -> Any:
         """Return a start value that is to be a number: of an array of one element, that element."""
         value = self.host(value)
-        _gate.as_host_array(value, function=self.function, argument=argument, dtype_kinds=kinds)
-        return value.reshape(())[()] if isinstance(value, np.ndarray) and value.size == 1 else value
+        array = _gate.as_host_array(value, function=self.function, argument=argument, dtype_kinds=kinds)
+        if array.size != 1:
+            raise ArgumentTypeError(
+                f"{self.function}: argument {argument!r} must be a number, or an array of one element, got "
+                f"{_gate.given(value)}."
+            )
+        return value if isinstance(value, (int, float, complex)) else array.reshape(())[()]
 
     def pair(self, values: Any, argument: str) -> list[Any]:
         """Return a pair that is to be of numbers."""
