@@ -260,7 +260,7 @@ def test_progress_counts_evaluations(name, capsys):
     assert_same(call(Shown()), call(getattr(scipy, module)))
     shown = capsys.readouterr().err
     assert name.split("-")[0] in shown
-    assert int(re.findall(r"(\d+) evaluation", shown)[-1]) > 0
+    assert int(re.findall(r"(\d+) evaluation \[", shown)[-1]) > 0
     calls = []
     optimize.fsolve(lambda x: calls.append(1) or x - 1.0, [0.0], progress=True)
     assert f"{len(calls)} evaluation" in capsys.readouterr().err
