@@ -7,9 +7,11 @@ from cunumpy._installation import require_compatible as _require_compatible
 
 _require_compatible("cunumpy-solvers")
 
+from cunumpy.integrate._dense_output import BatchedDenseOutput
 from cunumpy.integrate._quadrature import QuadResult, fixed_quad, quad_batched
-from cunumpy.integrate._runge_kutta import BatchedDenseOutput, BatchedOdeResult, FixedStepResult, rk4, solve_ivp_batched
+from cunumpy.integrate._rk4 import FixedStepResult, rk4
 from cunumpy.integrate._scipy_integrate import odeint, quad, solve_ivp
+from cunumpy.integrate._solve_ivp_batched import BatchedOdeResult, solve_ivp_batched
 
 __all__ = [
     "BatchedDenseOutput",
