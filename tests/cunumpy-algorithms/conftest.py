@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cunumpy.algorithms import _grouping, _library, _numpy_segments, _scatter, _segments
+from cunumpy.algorithms import _grouping, _library, _numpy_segments, _scatter, _segment_reductions
 
 PATHS = ["numpy"] if _library.HOST.library is None else ["native", "numpy"]
 
@@ -15,6 +15,6 @@ def segments_path(request, monkeypatch):
     module = _numpy_segments
     if request.param == "native":
         from cunumpy.algorithms import _native_segments as module
-    for user in (_grouping, _scatter, _segments):
+    for user in (_grouping, _scatter, _segment_reductions):
         monkeypatch.setattr(user, "_host", module)
     return request.param
