@@ -27,6 +27,7 @@ from cunumpy.cuda._devices import (
     set_memory_limit,
 )
 from cunumpy.cuda._nvrtc import CompileMessage, CompileReport, KernelUsage, check_cuda
+from cunumpy.cuda._parameters import CudaParameter
 from cunumpy.cuda._signatures import cuda_kernel_names, parse_cuda_signature
 from cunumpy.cuda._sources import cuda_include_dir, include_hash, resolve_includes
 from cunumpy.cuda._streams import (
@@ -39,7 +40,6 @@ from cunumpy.cuda._streams import (
     stream,
     wait_event,
 )
-from cunumpy.cuda._types import CudaParameter
 
 __all__ = [
     "DEBUG_OPTIONS",

@@ -8,21 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cunumpy._gate import given
+from cunumpy.cuda._arguments import argument_error, as_defines, check_text, structs_by_name
 from cunumpy.cuda._ctypes_table import ctype_of
 from cunumpy.cuda._declarations import Declarations, KernelHeader, Path, read_declarations, split
+from cunumpy.cuda._parameters import CudaParameter, kernel_parameters
+from cunumpy.cuda._templates import TemplateArgument, bind_template, check_template, template_parameters
 from cunumpy.cuda._tokens import SourceError, is_name, words_of
-from cunumpy.cuda._types import (
-    Argument,
-    CudaParameter,
-    Reader,
-    argument_error,
-    as_defines,
-    bind_template,
-    check_template,
-    check_text,
-    structs_by_name,
-    template_parameters,
-)
+from cunumpy.cuda._types import Reader
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -131,7 +123,7 @@ def kernel_declaration(
         declarations = read_declarations(source, given)
         header = _find_kernel(declarations, name, known, arguments)
         reader, bindings = _reader_of(declarations, header, known, arguments)
-        parameters = reader.kernel_parameters(header)
+        parameters = kernel_parameters(reader, header)
         bounds = _launch_bounds(reader, header, bindings)
         line, column = declarations.tokens.position(declarations.tokens.offsets[header.name_index])
     except SourceError as error:
@@ -286,7 +278,7 @@ def _one_signature(
         reader, _ = _reader_of(declarations, kernel, known, arguments)
         types = tuple(
             (one.ctype, str(one.dtype), one.pointer, one.view_ndim, one.contiguous, one.const)
-            for one in reader.kernel_parameters(kernel)
+            for one in kernel_parameters(reader, kernel)
         )
         signatures.setdefault(types, kernel)
     if len(signatures) > 1:
@@ -353,18 +345,20 @@ def _no_kernel(declarations: Declarations, name: str, path: Path) -> SourceError
 
 def _reader_of(
     declarations: Declarations, header: KernelHeader, known: dict[str, Any], arguments: list[str] | None
-) -> tuple[Reader, dict[str, Argument]]:
+) -> tuple[Reader, dict[str, TemplateArgument]]:
     offset = declarations.tokens.offsets[header.name_index]
     given = []
     for text in arguments or ():
         words = words_of(text)
-        given.append(Argument(words, [offset] * len(words), (), {}))
+        given.append(TemplateArgument(words, [offset] * len(words), (), {}))
     parameters = template_parameters(declarations, header)
     bindings = bind_template(declarations, parameters, given, f"the kernel {header.name!r}", offset)
     return Reader(declarations, known, bindings, header.scope), bindings
 
 
-def _launch_bounds(reader: Reader, header: KernelHeader, bindings: Mapping[str, Argument]) -> tuple[int | None, ...]:
+def _launch_bounds(
+    reader: Reader, header: KernelHeader, bindings: Mapping[str, TemplateArgument]
+) -> tuple[int | None, ...]:
     if header.launch_bounds is None:
         return ()
     words = reader.tokens.words

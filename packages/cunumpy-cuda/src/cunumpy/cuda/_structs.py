@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cunumpy.cuda._arguments import argument_error, as_defines, check_text, structs_by_name
 from cunumpy.cuda._declarations import (
     ATTRIBUTES,
     Declarations,
@@ -13,8 +14,9 @@ from cunumpy.cuda._declarations import (
     skip_attributes,
     split,
 )
+from cunumpy.cuda._parameters import CudaParameter, as_member
 from cunumpy.cuda._tokens import SourceError, Tokens, words_of
-from cunumpy.cuda._types import CudaParameter, Cursor, Reader, argument_error, as_defines, check_text, structs_by_name
+from cunumpy.cuda._types import Cursor, Reader
 from cunumpy.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ def member(ctype: str, name: str, *, structs: Iterable[Any] = (), function: str 
         kind, found = reader.declared(cursor)
         if found is not None or cursor.more():
             reader.fail(f"{ctype!r} is not a type alone", cursor.offset())
-        return reader.as_member(kind, name, 0, pointer_for_empty_extent=True)
+        return as_member(reader, kind, name, 0, pointer_for_empty_extent=True)
     except SourceError as error:
         raise ArgumentError(f"{function}: field {name!r} of type {ctype!r}: {error.message}.") from None
 
@@ -279,7 +281,7 @@ class _StructReader:
                 self.refuse("a declaration without a name can't be read", first)
             if piece.more() and piece.peek() not in ("=", "{"):
                 self.refuse(f"there is {piece.peek()!r} after the member {name!r}", piece.place)
-            found.append(reader.as_member(kind, name, offset))
+            found.append(as_member(reader, kind, name, offset))
 
     def refuse(self, message: str, place: int) -> NoReturn:
         offsets = self.tokens.offsets

@@ -1,4 +1,4 @@
-"""Types as C++ writes them: what a parameter or a member is, in the light of a source's declarations."""
+"""Types as C++ writes them, read in the light of a source's declarations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cunumpy._gate import describe
 from cunumpy.cuda._ctypes_table import (
     BUILTIN_WORDS,
     COMPLEX,
@@ -24,15 +23,14 @@ from cunumpy.cuda._declarations import (
     Alias,
     Declarations,
     Enumeration,
-    KernelHeader,
     Path,
     Range,
     end_of_group,
     skip_attributes,
     split,
 )
-from cunumpy.cuda._tokens import SourceError, evaluate, is_name
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.cuda._templates import TemplateArgument, bind_template, read_template
+from cunumpy.cuda._tokens import evaluate, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,224 +38,15 @@ if TYPE_CHECKING:
 
 MAX_VIEW_NDIM = 16
 
-MAX_PARAMETER_BYTES = 32764
-"""The most that all parameters of a kernel may take together (CUDA 12.1 and later, sm_70 and later)."""
-
 _VIEW = re.compile(r"(C?)Array([1-9]\d?)D")
 _VIEW_NAMESPACES = {(), ("cunumpy",)}
 _COMPLEX_NAMESPACES = {(), ("thrust",), ("cuda", "std")}
 _STANDARD_NAMESPACES = {("std",), ("cuda", "std")}
-_NO_EXTENT = -1
+NO_EXTENT = -1
 """Of an array that is written ``x[]``."""
 
 _DEEPEST, _MOST_STEPS = 50, 20_000
 """Types and values that need more levels, or more steps for one parameter, are refused."""
-
-
-class CudaParameter(NamedTuple):
-    """One parameter of a CUDA kernel, or one field of a struct.
-
-    Attributes
-    ----------
-    name : str
-        Parameters without a name are called ``_0``, ``_1``, ... by their position.
-    ctype : str
-        The type without qualifiers and ``*``: ``"double"``, ``"Array2D<double>"``, or the name of a struct.
-    dtype : numpy.dtype or None
-        Of the scalar, of an element of the pointer or view, or of the struct. None for ``void*``. A field with
-        extents, such as ``double v[3]``, has a dtype with this shape.
-    pointer : bool
-    struct : CudaStruct, optional
-        The struct that is passed, or that the pointer or view leads to.
-    view_ndim : int, optional
-        The dimensions of an array view.
-    contiguous : bool, default: False
-        Whether a view has to be C-contiguous.
-    const : bool, default: False
-        Whether the elements of the pointer or view can't be written to: ``const double*``, ``Array1D<const double>``.
-
-    Examples
-    --------
-    >>> import cunumpy as xp
-    >>> x, n = xp.cuda.parse_cuda_signature("__global__ void f(const double* x, int n);", "f")
-    >>> x.pointer, x.const, x.size, n.dtype
-    (True, True, 8, dtype('int32'))
-    """
-
-    name: str
-    ctype: str
-    dtype: np.dtype[Any] | None
-    pointer: bool
-    struct: Any = None
-    view_ndim: int | None = None
-    contiguous: bool = False
-    const: bool = False
-
-    @property
-    def size(self) -> int:
-        """The bytes that the parameter takes."""
-        if self.pointer:
-            return 8
-        if self.view_ndim is not None:
-            return 8 + (8 if self.contiguous else 16) * self.view_ndim
-        return 0 if self.dtype is None else self.dtype.itemsize
-
-    @property
-    def alignment(self) -> int:
-        """The alignment of the parameter on the device, in bytes."""
-        if self.pointer or self.view_ndim is not None:
-            return 8
-        if self.struct is None and (scalar := scalar_type(self.ctype)) is not None:
-            return scalar.alignment
-        numpy_alignment = 1 if self.dtype is None else self.dtype.base.alignment
-        # A CudaStruct knows of members that a device aligns more strictly than NumPy does.
-        return int(getattr(self.struct, "alignment", numpy_alignment))
-
-
-# Arguments that the public functions have in common
-
-
-def check_text(value: object, argument: str, what: str, function: str) -> None:
-    if not isinstance(value, str):
-        remedy = "; read a file with Path(...).read_text()" if argument == "source" else ""
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be {what} as str, got {describe(value)}{remedy}."
-        )
-
-
-def structs_by_name(structs: Iterable[Any], function: str) -> dict[str, Any]:
-    known: dict[str, Any] = {}
-    if not hasattr(structs, "__iter__"):
-        raise ArgumentTypeError(
-            f"{function}: argument 'structs' must be several structs, got {describe(structs)}; pass structs=[struct]."
-        )
-    for struct in structs:
-        name, dtype = getattr(struct, "name", None), getattr(struct, "dtype", None)
-        if not isinstance(name, str) or not isinstance(dtype, np.dtype):
-            if isinstance(struct, type) and hasattr(struct, "struct"):
-                problem = f"the class {struct.__name__}; pass its struct, {struct.__name__}.struct"
-            else:
-                problem = f"{describe(struct)}; pass CudaStruct objects of cunumpy.arguments"
-            raise ArgumentTypeError(f"{function}: argument 'structs' holds {problem}.")
-        if known.setdefault(name, struct) is not struct:
-            raise ArgumentError(f"{function}: argument 'structs' has two structs of the name {name!r}; keep one.")
-    return known
-
-
-def as_defines(defines: Mapping[str, Any] | None, function: str) -> tuple[tuple[str, str | None], ...] | None:
-    if defines is None:
-        return None
-    if not hasattr(defines, "items"):
-        raise ArgumentTypeError(
-            f"{function}: argument 'defines' must map names of macros to their values, got {describe(defines)}; for "
-            "-DNAME=3 pass {'NAME': 3}."
-        )
-    return tuple(
-        (name, None if value is None else str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value))
-        for name, value in defines.items()
-    )
-
-
-def argument_error(error: SourceError, function: str, filename: str) -> ArgumentError:
-    return ArgumentError(f"{function}: {filename}:{error.line}:{error.column}: {error.message}.")
-
-
-# Template parameters
-
-
-class Argument(NamedTuple):
-    """A template argument: words, and how the names in them are looked up."""
-
-    words: Sequence[str]
-    offsets: Sequence[int]
-    scope: Path
-    bindings: Mapping[str, Argument]
-
-
-class _TemplateParameter(NamedTuple):
-    name: str
-    default: Range | None
-    names: tuple[str, ...]
-    """What the parameters are called where the default stands, which may be another declaration."""
-    problem: str | None
-    offset: int
-
-
-def template_parameters(declarations: Declarations, header: KernelHeader) -> list[_TemplateParameter]:
-    """Return the template parameters of a kernel, with the defaults that any of its declarations gives."""
-    if header.template is None:
-        return []
-    own = read_template(declarations, header.template)
-    for other in declarations.kernels:
-        if other is header or other.template is None or (other.name, other.scope) != (header.name, header.scope):
-            continue
-        theirs = read_template(declarations, other.template)
-        if len(theirs) == len(own):
-            own = [
-                mine if mine.default is not None else mine._replace(default=one.default, names=one.names)
-                for mine, one in zip(own, theirs, strict=True)
-            ]
-    return own
-
-
-def read_template(declarations: Declarations, template: Range) -> list[_TemplateParameter]:
-    """Read the parameters between the angle brackets of a template."""
-    words, offsets = declarations.tokens.words, declarations.tokens.offsets
-    parameters: list[_TemplateParameter] = []
-    for first, last in split(words, template.start, template.stop):
-        piece = words[first:last]
-        equals = piece.index("=") if "=" in piece else len(piece)
-        default = Range(first + equals + 1, last, template.scope) if equals < len(piece) else None
-        declared = piece[:equals]
-        problem = None
-        if "..." in declared:
-            problem = "a parameter pack, whose length the source does not give; write the parameters out"
-        elif declared[:1] == ["template"]:
-            problem = "a template of templates; take a type parameter instead"
-        name = declared[-1] if len(declared) > 1 and is_name(declared[-1]) else ""
-        offset = offsets[min(first, len(offsets) - 1)]
-        parameters.append(_TemplateParameter(name, default, (), problem, offset))
-    names = tuple(parameter.name for parameter in parameters)
-    return [parameter._replace(names=names) for parameter in parameters]
-
-
-def check_template(declarations: Declarations, parameters: list[_TemplateParameter], what: str) -> None:
-    for parameter in parameters:
-        if parameter.problem is not None:
-            raise declarations.tokens.error(f"{what} has {parameter.problem}", parameter.offset)
-
-
-def bind_template(
-    declarations: Declarations,
-    parameters: list[_TemplateParameter],
-    arguments: Sequence[Argument],
-    what: str,
-    offset: int,
-) -> dict[str, Argument]:
-    """Bind template parameters to arguments, and the rest to their defaults."""
-    tokens = declarations.tokens
-    check_template(declarations, parameters, what)
-    if len(arguments) > len(parameters):
-        raise tokens.error(
-            f"{what} has {len(parameters)} template parameter(s), and {len(arguments)} are given; leave out the rest",
-            offset,
-        )
-    bound = list(arguments)
-    for position, parameter in enumerate(parameters[len(arguments) :], start=len(arguments)):
-        if parameter.default is None:
-            label = repr(parameter.name) if parameter.name else f"number {position + 1}"
-            raise tokens.error(
-                f"{what} has {len(parameters)} template parameter(s), and {len(arguments)} are given; give one for "
-                f"{label} too, which has no default",
-                offset,
-            )
-        start, stop, scope = parameter.default
-        earlier = {name: argument for name, argument in zip(parameter.names, bound, strict=False) if name}
-        bound.append(Argument(tokens.words[start:stop], tokens.offsets[start:stop], scope, earlier))
-    return {one.name: argument for one, argument in zip(parameters, bound, strict=True) if one.name}
-
-
-# Types
 
 
 class Cursor:
@@ -334,7 +123,7 @@ class Reader:
         self,
         declarations: Declarations,
         known: Mapping[str, Any],
-        bindings: Mapping[str, Argument],
+        bindings: Mapping[str, TemplateArgument],
         scope: Path,
     ) -> None:
         self.declarations = declarations
@@ -349,7 +138,7 @@ class Reader:
     def fail(self, message: str, offset: int) -> NoReturn:
         raise self.tokens.error(f"{self.label}{message}", offset)
 
-    def inside(self, scope: Path, bindings: Mapping[str, Argument]) -> Reader:
+    def inside(self, scope: Path, bindings: Mapping[str, TemplateArgument]) -> Reader:
         """Return a reader of names as they are seen elsewhere."""
         reader = Reader(self.declarations, self.known, bindings, scope)
         reader.depth, reader.label, reader.memory = self.depth + 1, self.label, self.memory
@@ -444,7 +233,7 @@ class Reader:
         while cursor.peek() == "[":
             stop = end_of_group(cursor.words, cursor.place, cursor.stop)
             inner = cursor.words[cursor.place + 1 : stop - 1]
-            extent = self.value(inner, self.scope, self.bindings) if inner else _NO_EXTENT
+            extent = self.value(inner, self.scope, self.bindings) if inner else NO_EXTENT
             kind = kind._replace(extents=(*kind.extents, extent))
             cursor.place = stop
             cursor.skip_attributes()
@@ -461,7 +250,7 @@ class Reader:
         if is_global:
             cursor.place += 1
         path: list[str] = []
-        arguments: list[Argument] | None = None
+        arguments: list[TemplateArgument] | None = None
         while True:
             if not is_name(cursor.peek()):
                 self.fail(f"there is {cursor.peek()!r} where a type should be", offset)
@@ -489,7 +278,7 @@ class Reader:
             or self.unknown(tuple(path), arguments, scope, offset, cursor)
         )
 
-    def bound(self, argument: Argument, offset: int) -> Type:
+    def bound(self, argument: TemplateArgument, offset: int) -> Type:
         reader = self.inside(argument.scope, argument.bindings)
         cursor = Cursor(argument.words, argument.offsets)
         if not cursor.more():
@@ -499,19 +288,19 @@ class Reader:
             self.fail(f"the template argument {spelled(argument.words)!r} is no type", offset)
         return kind._replace(offset=offset)
 
-    def arguments(self, cursor: Cursor) -> list[Argument]:
+    def arguments(self, cursor: Cursor) -> list[TemplateArgument]:
         """Read template arguments in angle brackets."""
         stop = end_of_group(cursor.words, cursor.place, cursor.stop)
         if cursor.words[stop - 1] != ">" or stop - 1 == cursor.place:
             self.fail("the '<' has no '>'", cursor.offset())
         found = [
-            Argument(cursor.words[first:last], cursor.offsets[first:last], self.scope, self.bindings)
+            TemplateArgument(cursor.words[first:last], cursor.offsets[first:last], self.scope, self.bindings)
             for first, last in split(cursor.words, cursor.place + 1, stop - 1)
         ]
         cursor.place = stop
         return found
 
-    def argument_text(self, argument: Argument) -> str:
+    def argument_text(self, argument: TemplateArgument) -> str:
         """Return a template argument as text, with what it stands for in place of names."""
         self.check_depth(argument.offsets[0] if argument.offsets else 0)
         value = self.value(argument.words, argument.scope, argument.bindings)
@@ -521,7 +310,7 @@ class Reader:
             return self.argument_text(argument.bindings[argument.words[0]])
         return self.bound(argument, argument.offsets[0] if argument.offsets else 0).text()
 
-    def struct_type(self, path: Path, arguments: list[Argument] | None, offset: int) -> Type | None:
+    def struct_type(self, path: Path, arguments: list[TemplateArgument] | None, offset: int) -> Type | None:
         if path[-1] not in self.known and not (arguments is not None and self.known):
             return None
         name = path[-1]
@@ -532,7 +321,9 @@ class Reader:
         struct = self.known.get(name)
         return None if struct is None else Type(name, struct.dtype, offset, struct=struct)
 
-    def declared_type(self, path: Path, arguments: list[Argument] | None, scope: Path, offset: int) -> Type | None:
+    def declared_type(
+        self, path: Path, arguments: list[TemplateArgument] | None, scope: Path, offset: int
+    ) -> Type | None:
         """Return the type that the source gives a name."""
         found = self.declarations.find(self.declarations.aliases, path, scope)
         if found is not None:
@@ -563,8 +354,8 @@ class Reader:
                     offset,
                 )
 
-    def alias(self, alias: Alias, arguments: list[Argument] | None, name: str, offset: int) -> Type:
-        bindings: Mapping[str, Argument] = {}
+    def alias(self, alias: Alias, arguments: list[TemplateArgument] | None, name: str, offset: int) -> Type:
+        bindings: Mapping[str, TemplateArgument] = {}
         if alias.template is not None:
             parameters = read_template(self.declarations, alias.template)
             bindings = bind_template(self.declarations, parameters, arguments or (), f"{self.label}{name!r}", offset)
@@ -606,7 +397,7 @@ class Reader:
         bits = 32 if (low >= -(2**31) and high < 2**31) or (low >= 0 and high < 2**32) else 64
         return Type(name, np.dtype(f"{'i' if low < 0 else 'u'}{bits // 8}"), offset)
 
-    def library_type(self, path: Path, arguments: list[Argument] | None, offset: int) -> Type | None:
+    def library_type(self, path: Path, arguments: list[TemplateArgument] | None, offset: int) -> Type | None:
         """Return a type of CUDA's, the C++ library's or CuNumpy's."""
         space, name = path[:-1], path[-1]
         if arguments is None:
@@ -645,7 +436,7 @@ class Reader:
         return None
 
     def unknown(
-        self, path: Path, arguments: list[Argument] | None, scope: Path, offset: int, cursor: Cursor
+        self, path: Path, arguments: list[TemplateArgument] | None, scope: Path, offset: int, cursor: Cursor
     ) -> NoReturn:
         name = path[-1]
         if arguments is None and cursor.peek() == "(":
@@ -663,7 +454,8 @@ class Reader:
         headers = self.declarations.find(self.declarations.structs, path, scope)
         if headers is not None and arguments is None:
             line = self.tokens.position(self.tokens.offsets[headers[1][0].place])[0]
-            from cunumpy.cuda._structs import read_struct  # which needs this module
+            from cunumpy.cuda._parameters import field_type  # which need this module
+            from cunumpy.cuda._structs import read_struct
 
             fields = read_struct(self.declarations, name, headers[1][0], self.known, "").members
             listed = ", ".join(f'("{one.name}", "{field_type(one)}")' for one in fields) or "..."
@@ -696,7 +488,9 @@ class Reader:
 
     # Values
 
-    def value(self, words: Sequence[str], scope: Path, bindings: Mapping[str, Argument], depth: int = 0) -> int | None:
+    def value(
+        self, words: Sequence[str], scope: Path, bindings: Mapping[str, TemplateArgument], depth: int = 0
+    ) -> int | None:
         """Evaluate a constant expression; None if it can't be told."""
         self.memory.steps += 1
         if depth > _DEEPEST or self.memory.steps > _MOST_STEPS:
@@ -746,158 +540,6 @@ class Reader:
                 values.append(following)
                 following = None if following is None else following + 1
         return known[body.start]
-
-    # Parameters and members
-
-    def kernel_parameters(self, header: KernelHeader) -> tuple[CudaParameter, ...]:
-        """Read the parameters of a kernel."""
-        words, offsets = self.tokens.words, self.tokens.offsets
-        start, stop, _ = header.parameters
-        for block in self.tokens.undecided:
-            if start < block.start < stop or (block.start <= start < block.stop <= stop):
-                self.fail(
-                    f"the parameters of {header.name!r} depend on '{block.directive}', which nothing here decides; say "
-                    "in defines={...} which macros the compiler is given",
-                    block.offset,
-                )
-        if words[start:stop] in ([], ["void"]):
-            return ()
-        found: list[CudaParameter] = []
-        places: dict[str, int] = {}
-        for position, (first, last) in enumerate(self.pieces(start, stop)):
-            place = offsets[min(first, len(offsets) - 1)]
-            self.memory.steps = 0
-            self.label = f"parameter {position + 1} of the kernel {header.name!r}: "
-            if first == last:
-                self.fail("there is nothing between two commas; write the parameter, or remove the comma", place)
-            if words[first] == "...":
-                self.fail("a kernel can't have a variable number of arguments; write each out", place)
-            cursor = Cursor(words, offsets, first, last)
-            kind, name = self.declared(cursor)
-            if name is not None:
-                self.label = f"parameter {name!r} of the kernel {header.name!r}: "
-                if name in places:
-                    line, column = self.tokens.position(places[name])
-                    self.fail(f"there is another one of this name at {line}:{column}; rename one", place)
-                places[name] = place
-            if cursor.more() and cursor.peek() != "=":
-                if cursor.peek() == "...":
-                    self.fail("a kernel can't have a variable number of arguments; write each out", cursor.offset())
-                self.fail(f"there is {cursor.peek()!r} after it; write a comma between parameters", cursor.offset())
-            found.append(self.as_parameter(kind, name or "", place))
-        self.label = ""
-        for position, parameter in enumerate(found):
-            if not parameter.name:
-                name = f"_{position}"
-                while name in places:
-                    name = f"_{name}"
-                places[name] = 0
-                found[position] = parameter._replace(name=name)
-        size = 0
-        for parameter in found:
-            size = -(-size // parameter.alignment) * parameter.alignment + parameter.size
-        if size > MAX_PARAMETER_BYTES:
-            self.fail(
-                f"the parameters of {header.name!r} take {size} bytes, and a device accepts {MAX_PARAMETER_BYTES}; put "
-                "a large struct into device memory and pass a pointer to it",
-                offsets[header.name_index],
-            )
-        return tuple(found)
-
-    def pieces(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Split a parameter list; a default value may compare with '<', so there only brackets count."""
-        words = self.tokens.words
-        found: list[tuple[int, int]] = []
-        begin, place, in_default = start, start, False
-        while place < stop:
-            word = words[place]
-            if word in ("(", "[", "{"):
-                place = end_of_group(words, place, stop)
-                continue
-            if word == "<":
-                end = end_of_group(words, place, stop)
-                closed = words[end - 1] == ">" and end - 1 > place
-                if closed and (not in_default or words[end : end + 1] in (["("], ["{"], ["::"], [","], [")"])):
-                    place = end
-                    continue
-                if not in_default:
-                    self.fail("the '<' has no '>'", self.tokens.offsets[place])
-            elif word == "=":
-                in_default = True
-            elif word == ",":
-                found.append((begin, place))
-                begin, in_default = place + 1, False
-            place += 1
-        return [*found, (begin, stop)]
-
-    def as_parameter(self, kind: Type, name: str, offset: int) -> CudaParameter:
-        """Make a parameter of a kernel of its type, or say why a kernel can't have one."""
-        shown = name or "x"
-        if kind.extents:  # a parameter that is an array is a pointer to its elements
-            if len(kind.extents) > 1:
-                self.fail(
-                    f"it is a pointer to rows of an array; write '{kind.text()}* {shown}' and compute the index, or "
-                    f"'Array{min(len(kind.extents), MAX_VIEW_NDIM)}D<{kind.ctype}> {shown}'",
-                    offset,
-                )
-            kind = kind._replace(pointers=(*kind.pointers, False), extents=())
-        if kind.reference:
-            plain = kind._replace(reference="")
-            alternative = "" if kind.view_ndim is not None else f" or '{plain.text()}* {shown}' for an array"
-            by_value = plain._replace(const=False) if not plain.pointers else plain
-            self.fail(
-                f"it is a reference ({kind.text()!r}), and a kernel's arguments are copied to the device; write "
-                f"'{by_value.text()} {shown}'{alternative}",
-                offset,
-            )
-        return self.by_value(kind, name, shown, offset)
-
-    def by_value(self, kind: Type, name: str, shown: str, offset: int) -> CudaParameter:
-        pointer = bool(kind.pointers)
-        if len(kind.pointers) > 1:
-            self.fail(
-                f"it is a pointer to pointers ({kind.text()!r}); write '{kind.ctype}* {shown}' to one array with "
-                f"offsets, or 'unsigned long long* {shown}' to an array of addresses",
-                offset,
-            )
-        if pointer and kind.view_ndim is not None:
-            self.fail(f"it is a pointer to a view; write '{kind.ctype} {shown}', which is a small object", offset)
-        if not pointer and kind.dtype is None:
-            self.fail(f"it has the type void; write 'void* {shown}' for an address", offset)
-        if not pointer and kind.struct is None and kind.view_ndim is None and kind.dtype == np.dtype("V2"):
-            self.fail(f"NumPy has no {kind.ctype}; write 'float {shown}' and convert it in the kernel", offset)
-        const = kind.element_const if kind.view_ndim is not None else kind.const and pointer
-        return CudaParameter(name, kind.ctype, kind.dtype, pointer, kind.struct, kind.view_ndim, kind.contiguous, const)
-
-    def as_member(self, kind: Type, name: str, offset: int, *, pointer_for_empty_extent: bool = False) -> CudaParameter:
-        """Make a field of a struct of its type, or say why a struct can't have one."""
-        if kind.reference:
-            self.fail(f"it is a reference; write '{kind._replace(reference='').text()}* {name}'", offset)
-        if pointer_for_empty_extent and kind.extents == (_NO_EXTENT,):
-            kind = kind._replace(pointers=(*kind.pointers, False), extents=())
-        extents, kind = kind.extents, kind._replace(extents=())
-        field = self.by_value(kind, name, name, offset)
-        if not extents:
-            return field
-        known = [extent for extent in extents if extent is not None and extent > 0]
-        if len(known) != len(extents):
-            self.fail(f"its extents can't be told; write numbers, such as '{kind.ctype} {name}[3]'", offset)
-        if field.pointer or field.view_ndim is not None or field.dtype is None:
-            self.fail("it is an array of pointers or views; write one field for each", offset)
-        try:
-            dtype = np.dtype((field.dtype, tuple(known)))
-        except ValueError:
-            self.fail("it is larger than NumPy can hold", offset)
-        return field._replace(dtype=dtype)
-
-
-def field_type(field: CudaParameter) -> str:
-    """Return the type of a parameter or field as `CudaStruct` takes it."""
-    if field.pointer:
-        return f"{'const ' if field.const else ''}{field.ctype}*"
-    if field.view_ndim is not None:
-        return field.ctype.replace("<", "<const ", 1) if field.const else field.ctype
-    return field.ctype + "".join(f"[{extent}]" for extent in (() if field.dtype is None else field.dtype.shape))
 
 
 _TIGHT = re.compile(r" ?(::|[<>\[\](),]) ?")

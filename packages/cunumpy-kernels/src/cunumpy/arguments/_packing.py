@@ -25,7 +25,7 @@ import numpy as np
 
 from cunumpy import _arrays, _gate
 from cunumpy.arguments._protocol import members
-from cunumpy.cuda._types import field_type
+from cunumpy.cuda._parameters import field_type
 from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError
 
 if TYPE_CHECKING:

@@ -12,17 +12,12 @@ import numpy as np
 
 from cunumpy._gate import describe, given
 from cunumpy.arguments import _layouts
-from cunumpy.arguments._annotations import (
-    Annotations,
-    fields_of_class,
-    fields_of_function,
-    made_contiguous,
-    names_of,
-)
+from cunumpy.arguments._annotations import Annotations, fields_of_class, fields_of_function, made_contiguous, names_of
 from cunumpy.arguments._current_device import device_of_arrays
 from cunumpy.arguments._packing import packer, view_dtype
+from cunumpy.cuda._arguments import structs_by_name
+from cunumpy.cuda._parameters import CudaParameter, field_type
 from cunumpy.cuda._structs import member, struct_definition
-from cunumpy.cuda._types import CudaParameter, field_type, structs_by_name
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:

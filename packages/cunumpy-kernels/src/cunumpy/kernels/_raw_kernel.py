@@ -13,9 +13,9 @@ import numpy as np
 
 from cunumpy import _arrays, _gate
 from cunumpy.cuda import cuda_kernel_names, get_cuda_debug
+from cunumpy.cuda._arguments import as_defines
 from cunumpy.cuda._declarations import read_declarations
 from cunumpy.cuda._locks import new_lock
-from cunumpy.cuda._types import as_defines
 from cunumpy.errors import (
     ArgumentError,
     ArgumentRangeError,
