@@ -249,6 +249,6 @@ def test_what_else_is_refused(petsc) -> None:
     + [("seq", False), ("mpi", False), ("standard", False), ("seqviennacl", False), ("mycudavec", False)],
 )
 def test_types_of_devices_are_told_by_the_whole_name(kind: str, on_device: bool) -> None:
-    from cunumpy.petsc._vectors import is_device_type
+    from cunumpy.petsc._memory import is_device_type
 
     assert is_device_type(kind) is on_device

@@ -10,10 +10,13 @@ from cunumpy._installation import require_compatible as _require_compatible
 
 _require_compatible("cunumpy-petsc")
 
+from cunumpy.petsc._access import mark_modified, petsc_access, petsc_array
+from cunumpy.petsc._ksp import KSPResult, ksp_solve
 from cunumpy.petsc._library import petsc_available
 from cunumpy.petsc._matrices import csr_matrix, shell_matrix, update_values
-from cunumpy.petsc._solvers import KSPResult, SNESResult, ksp_solve, shell_preconditioner, snes_solve
-from cunumpy.petsc._vectors import mark_modified, petsc_access, petsc_array, petsc_vec, place_array, write_back
+from cunumpy.petsc._preconditioners import shell_preconditioner
+from cunumpy.petsc._snes import SNESResult, snes_solve
+from cunumpy.petsc._vectors import petsc_vec, place_array, write_back
 
 __all__ = [
     "KSPResult",

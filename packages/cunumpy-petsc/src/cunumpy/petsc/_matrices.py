@@ -10,15 +10,9 @@ import numpy as np
 
 from cunumpy import _arrays, _backend, _conversion, _gate, _transfers
 from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.petsc._access import petsc_array
 from cunumpy.petsc._library import Group, call_c, check_count, group, require_petsc
-from cunumpy.petsc._vectors import (
-    as_array,
-    check_memory,
-    is_device_type,
-    petsc_array,
-    wait_for_petsc,
-    wait_for_producer,
-)
+from cunumpy.petsc._memory import as_array, check_memory, is_device_type, wait_for_petsc, wait_for_producer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

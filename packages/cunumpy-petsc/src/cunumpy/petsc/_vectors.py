@@ -1,14 +1,13 @@
-"""PETSc vectors over the memory of arrays, and arrays over the memory of PETSc vectors."""
+"""PETSc vectors over the memory of arrays."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _arrays, _backend, _conversion, _gate, _transfers
+from cunumpy import _arrays, _backend, _gate, _transfers
 from cunumpy.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -17,35 +16,24 @@ from cunumpy.errors import (
     MissingPackageError,
     MixedBackendError,
 )
-from cunumpy.petsc._library import Group, call_c, check_count, check_living, group, require_petsc, scalar_dtype
+from cunumpy.petsc._access import petsc_access
+from cunumpy.petsc._library import Group, call_c, check_count, group, require_petsc, scalar_dtype
+from cunumpy.petsc._memory import (
+    MEMORY_KEY,
+    Memory,
+    as_array,
+    check_memory,
+    check_vec,
+    device_name,
+    device_number,
+    is_device_type,
+    memory_of,
+    wait_for_petsc,
+    wait_for_producer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_DEVICE_KINDS = ("cuda", "hip", "kokkos")
-
-
-@dataclass(slots=True)
-class Memory:
-    """What a vector keeps alive: PETSc's memory is that of `array`."""
-
-    array: Any
-    source: Any = None  # the array whose values were copied to `array`
-    ghosts: int = 0
-    readonly: bool = False
-    placed: Any = None
-
-
-_KEY = object()  # no text, so that no `setAttr` of a user's takes the memory away
-
-
-def memory_of(vec: Any) -> Memory | None:
-    """Return what a vector of `petsc_vec` keeps; None for other vectors."""
-    found: Memory | None = vec.getDict().get(_KEY)
-    return found
-
-
-# --- making vectors ---------------------------------------------------------------------------------------------------
 
 
 def petsc_vec(
@@ -149,7 +137,7 @@ def petsc_vec(
         vec = PETSc.Vec().createWithArray(_flat(array), comm=ranks.comm, **_blocks(block_size))
     else:
         vec = PETSc.Vec().createGhostWithArray(ghosts, _flat(array), comm=ranks.comm, **_blocks(block_size))
-    vec.getDict()[_KEY] = memory
+    vec.getDict()[MEMORY_KEY] = memory
     vec.setAttr("cunumpy_array", given)
     if readonly:
         try:
@@ -158,55 +146,6 @@ def petsc_vec(
             vec.destroy()
             raise
     return vec
-
-
-def as_array(array: Any, function: str, argument: str = "array", *, copy: bool = False) -> Any:
-    """Return an array of NumPy or CuPy for an argument that has to be one, in whatever memory it is."""
-    _gate.refuse_masked(array, function=function, argument=argument)
-    if _arrays.is_foreign_device_array(array):
-        array = _conversion.wrap_foreign(array, function)
-    elif not (isinstance(array, np.ndarray) or _arrays.is_device_array(array)):
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be a NumPy or CuPy array, whose memory PETSc can share, got "
-            f"{_gate.given(array)}; make an array of it first, with xp.asarray(..., dtype=xp.float64)."
-        )
-    if copy and array.dtype.kind not in "biufc":
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be of numbers, got {_gate.describe(array)}; select a field, or "
-            "convert it with .astype(...)."
-        )
-    return array
-
-
-def check_memory(
-    PETSc: Any, array: Any, function: str, argument: str = "array", *, readonly: bool = False, copy: str = "copy=True"
-) -> None:
-    """Refuse arrays whose memory PETSc can't work on as it is."""
-    check_dtype(PETSc, array, function, argument, copy)
-    if not array.flags.c_contiguous:
-        raise ArgumentError(
-            f"{function}: argument {argument!r} must be C-contiguous, got {_gate.describe(array)} with strides "
-            f"{array.strides}, and would have to be copied; pass xp.ascontiguousarray({argument})"
-            + (f", or {copy}." if copy else ".")
-        )
-    if not readonly and isinstance(array, np.ndarray) and not array.flags.writeable:
-        raise ArgumentError(
-            f"{function}: argument {argument!r} is read-only ({_gate.describe(array)}), and PETSc would write to it "
-            f"all the same; pass a writable array, for instance {argument}.copy()"
-            + (", or readonly=True for a vector that PETSc does not write to" if argument == "array" and copy else "")
-            + (f", or {copy}." if copy else ".")
-        )
-
-
-def check_dtype(PETSc: Any, array: Any, function: str, argument: str, copy: str) -> None:
-    """Refuse arrays of another dtype than PETSc's scalars have."""
-    dtype = scalar_dtype(PETSc)
-    if array.dtype != dtype:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must have PETSc's scalar type, {dtype.name} in native byte order, got "
-            f"{_gate.describe(array)}, and would have to be copied; convert it with .astype({dtype.name!r})"
-            + (f", or pass {copy}." if copy else ".")
-        )
 
 
 def _converted(PETSc: Any, array: Any, function: str) -> Any:
@@ -304,7 +243,7 @@ def _over_device_memory(PETSc: Any, array: Any, ranks: Group, block_size: int) -
             "host's; use a petsc4py whose createWithDLPack knows devices (3.18 or later)."
         )
     else:
-        theirs = _device_number(vec)
+        theirs = device_number(vec)
         if theirs is not None and theirs != int(array.device.id):
             problem = BackendUnavailableError(
                 f"petsc_vec: argument 'array' is on device {int(array.device.id)}, and PETSc uses device {theirs}; "
@@ -316,270 +255,6 @@ def _over_device_memory(PETSc: Any, array: Any, ranks: Group, block_size: int) -
         vec.destroy()
         raise
     return vec
-
-
-def is_device_type(kind: str) -> bool:
-    """Tell whether a type of PETSc's has its data on a device: ``seqcuda``, ``mpihip``, ``kokkos``, ..."""
-    return kind.removeprefix("seq").removeprefix("mpi") in _DEVICE_KINDS
-
-
-def _device_number(vec: Any) -> int | None:
-    """Return the device of a vector, or None where its petsc4py does not tell."""
-    try:
-        return int(vec.__dlpack_device__()[1])
-    except Exception:
-        return None
-
-
-# --- order of work on a device ----------------------------------------------------------------------------------------
-
-
-def wait_for_producer(array: Any, stream: Any, event: Any, function: str) -> None:
-    """Wait until what wrote a device array has completed: PETSc works on streams of its own."""
-    if stream is not None and event is not None:
-        raise ArgumentError(f"{function}: pass only one of 'stream' and 'event', got both.")
-    producer = event if event is not None else stream
-    if producer is None:
-        cuda = _backend.require_cupy(function).cuda
-        with array.device:
-            producer = cuda.get_current_stream()
-    elif not hasattr(producer, "synchronize") or type(producer).__module__.startswith("cunumpy.cuda"):
-        name = "stream" if event is None else "event"
-        raise ArgumentTypeError(
-            f"{function}: argument {name!r} must be a cupy.cuda.{name.title()}, since the array is in device memory, "
-            f"got {_gate.describe(producer)}."
-        )
-    _conversion.wait(producer.synchronize, f"{function}(...)")
-
-
-def wait_for_petsc(PETSc: Any, function: str) -> None:
-    """Wait until PETSc's work on the device has completed."""
-    contexts = getattr(PETSc, "DeviceContext", None)
-    if contexts is not None:
-        _conversion.wait(contexts.getCurrent().synchronize, f"{function}(...) of PETSc")
-
-
-# --- arrays of vectors ------------------------------------------------------------------------------------------------
-
-
-def petsc_array(vec: Any, *, write: bool = True) -> Any:
-    """Return an array on the memory of a PETSc vector, without a copy.
-
-    Parameters
-    ----------
-    vec : petsc4py.PETSc.Vec
-        Any vector with an array: of `petsc_vec`, of a solver, of a matrix's ``createVecs``.
-    write : bool, default: True
-        Whether the array will be written to. If not, the vector may be locked, and the array of a host vector is
-        read-only.
-
-    Returns
-    -------
-    numpy.ndarray or cupy.ndarray
-        One-dimensional, this rank's elements in order, with those of the ghosts after them. It keeps the vector's
-        memory alive.
-
-    Raises
-    ------
-    ArgumentTypeError
-        No vector.
-    ArgumentError
-        A vector that has been destroyed, is locked for reading (``write=False`` can be read), or is nested.
-
-    Notes
-    -----
-    PETSc keeps norms and the like until a vector changes, and does not see what is written to the array: say so by
-    `mark_modified`, or write inside a `petsc_access` block, which does. The array does not follow `place_array`.
-
-    Examples
-    --------
-    >>> import cunumpy as xp
-    >>> if xp.petsc.petsc_available():
-    ...     vec = xp.petsc.petsc_vec(xp.arange(3.0))
-    ...     assert xp.petsc.petsc_array(vec).tolist() == [0.0, 1.0, 2.0]
-    """
-    return _view(check_vec(vec, "petsc_array"), vec, write, "petsc_array")
-
-
-def check_vec(vec: Any, function: str, argument: str = "vec") -> Any:
-    """Refuse what is no living vector; return the module of petsc4py."""
-    PETSc = require_petsc(function)
-    if not isinstance(vec, PETSc.Vec):
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be a PETSc.Vec, got {_gate.given(vec)}; make one by "
-            "petsc_vec(array)."
-        )
-    check_living(vec, function, argument)
-    return PETSc
-
-
-_HOST_TYPES = ("seq", "mpi", "shared", "standard")
-
-
-def _view(PETSc: Any, vec: Any, write: bool, function: str) -> Any:
-    kind = str(vec.getType())
-    if kind not in _HOST_TYPES and not is_device_type(kind):  # those of others would be copies
-        raise ArgumentError(
-            f"{function}: argument 'vec' is of type {kind!r}, which has no array of its own on this rank; take the "
-            "vectors that it consists of, by vec.getNestSubVecs() of a 'nest'."
-        )
-    try:
-        if is_device_type(kind):
-            return _device_view(vec, write, function)
-        memory = memory_of(vec)
-        # Not getArray(), which tells PETSc that the vector has changed when its array is dropped, whenever that is.
-        with vec.getBuffer(readonly=not write) as array:
-            pass
-        if memory is None or not memory.ghosts:
-            return array
-        padded = np.asarray(memory.array).reshape(-1)  # an array object of its own, whose flag can be set
-        padded.flags.writeable = write
-        return padded
-    except PETSc.Error as error:
-        raise _refused(error, vec, function) from error
-
-
-def _refused(error: Any, vec: Any, function: str) -> ArgumentError:
-    text = str(error)
-    if "locked" in text:
-        return ArgumentError(
-            f"{function}: argument 'vec' ({vec.getType()}, local size {vec.getLocalSize()}) is locked for reading: by "
-            "readonly=True, or by a solver that uses it; pass write=False to read it."
-        )
-    return ArgumentError(f"{function}: PETSc gives no array of the {vec.getType()!r} vector: {text.splitlines()[-1]}")
-
-
-class _Exported:
-    """A capsule of PETSc's as an object that DLPack's consumers take."""
-
-    def __init__(self, capsule: Any, device: tuple[int, int]) -> None:
-        self._capsule, self._device = capsule, device
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._device
-
-
-def _device_view(vec: Any, write: bool, function: str) -> Any:
-    cupy = _backend.require_cupy(function)
-    mode = "rw" if write else "r"
-    kind = str(vec.getType())
-    if "kokkos" in kind:
-        return cupy.from_dlpack(_Exported(vec.toDLPack(mode), vec.__dlpack_device__()))
-    handle = _device_handle(vec, kind, mode)
-    dtype = scalar_dtype(require_petsc(function))
-    size = int(vec.getLocalSize())
-    if not size:
-        return cupy.empty(0, dtype)
-    number = _device_number(vec)
-    memory = cupy.cuda.UnownedMemory(handle, size * dtype.itemsize, vec, -1 if number is None else number)
-    return cupy.ndarray((size,), dtype, cupy.cuda.MemoryPointer(memory, 0))
-
-
-def _device_handle(vec: Any, kind: str, mode: str) -> int:
-    """Return the address on the device; with ``"rw"`` PETSc takes what is there for newer than a copy on the host."""
-    name = _device_name(kind)
-    handle = getattr(vec, f"get{name}Handle")(mode)
-    getattr(vec, f"restore{name}Handle")(handle, mode)
-    return int(handle)
-
-
-@contextmanager
-def petsc_access(vec: Any, *, write: bool = True, stream: Any = None) -> Iterator[Any]:
-    """Give a block the array of a PETSc vector, in order with PETSc's work before and after it.
-
-    PETSc's work on the vector has completed when the block begins, and the block's has when it ends; where it wrote,
-    PETSc knows then that the vector has changed. The waits, of which host vectors need none, are recorded as ``sync``.
-    All ranks of the vector enter the block: one that does not would take a norm that it knows for still right, and the
-    others wait for it.
-
-    Parameters
-    ----------
-    vec : petsc4py.PETSc.Vec
-        As in `petsc_array`.
-    write : bool, default: True
-        Whether the block writes to the array.
-    stream : cupy.cuda.Stream, optional
-        Where the block's work on a device is submitted; by default the current stream at its end.
-
-    Yields
-    ------
-    numpy.ndarray or cupy.ndarray
-        As of `petsc_array`; don't use it after the block.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentError
-        As `petsc_array`.
-
-    Examples
-    --------
-    >>> import cunumpy as xp
-    >>> if xp.petsc.petsc_available():
-    ...     vec = xp.petsc.petsc_vec(xp.zeros(3))
-    ...     with xp.petsc.petsc_access(vec) as values:
-    ...         values += 2
-    ...     assert vec.sum() == 6
-    """
-    PETSc = check_vec(vec, "petsc_access")
-    on_device = is_device_type(str(vec.getType()))
-    if on_device:
-        wait_for_petsc(PETSc, "petsc_access")
-    array = _view(PETSc, vec, write, "petsc_access")
-    try:
-        yield array
-    finally:  # what was submitted goes on, whatever happened then
-        if on_device:
-            wait_for_producer(array, stream, None, "petsc_access")
-        if write and vec:  # which the block may have destroyed
-            vec.stateIncrease()
-
-
-def mark_modified(obj: Any) -> None:
-    """Tell PETSc that the memory of a vector or matrix was written to by others.
-
-    PETSc reuses norms of vectors, factors and preconditioners of matrices until their content changes; and where a
-    device vector was read on the host, the copy there. Call this after the array of a `petsc_vec`, or the data of a
-    `csr_matrix`, was written to, before PETSc reads it; on all ranks of it, whether theirs has changed or not.
-
-    Parameters
-    ----------
-    obj : petsc4py.PETSc.Vec or petsc4py.PETSc.Mat
-        What was written to. For device memory, order the work itself by `petsc_access`, or by waiting for the stream.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Neither of these.
-
-    Examples
-    --------
-    >>> import cunumpy as xp
-    >>> field = xp.ones(4)
-    >>> if xp.petsc.petsc_available():
-    ...     vec = xp.petsc.petsc_vec(field)
-    ...     assert vec.norm() == 2
-    ...     field *= 3
-    ...     xp.petsc.mark_modified(vec)
-    ...     assert vec.norm() == 6
-    """
-    PETSc = require_petsc("mark_modified")
-    if isinstance(obj, (PETSc.Vec, PETSc.Mat)):
-        check_living(obj, "mark_modified", "obj")
-    if isinstance(obj, PETSc.Vec):
-        kind = str(obj.getType())
-        if is_device_type(kind) and "kokkos" not in kind:
-            _device_handle(obj, kind, "rw")
-        obj.stateIncrease()
-    elif isinstance(obj, PETSc.Mat):
-        obj.stateIncrease()
-        obj.assemble()
-    else:
-        raise ArgumentTypeError(
-            f"mark_modified: argument 'obj' must be a PETSc.Vec or PETSc.Mat, got {_gate.given(obj)}."
-        )
 
 
 @contextmanager
@@ -632,7 +307,7 @@ def place_array(vec: Any, array: Any) -> Iterator[Any]:
     memory = memory_of(vec)
     check_memory(PETSc, array, function, readonly=memory is not None and memory.readonly, copy="")
     if memory is None:
-        memory = vec.getDict()[_KEY] = Memory(None)
+        memory = vec.getDict()[MEMORY_KEY] = Memory(None)
     if memory.ghosts:
         raise ArgumentError(
             f"{function}: argument 'vec' has ghosts, whose elements would have to be placed with the others; make a "
@@ -662,19 +337,15 @@ def place_array(vec: Any, array: Any) -> Iterator[Any]:
             wait_for_petsc(PETSc, function)
         if vec:  # which the block may have destroyed
             if on_device:
-                call_c(PETSc, f"Vec{_device_name(kind)}ResetArray", vec.handle, function=function)
+                call_c(PETSc, f"Vec{device_name(kind)}ResetArray", vec.handle, function=function)
             else:
                 vec.resetArray()
             vec.stateIncrease()
         memory.placed = None
 
 
-def _device_name(kind: str) -> str:
-    return next(name for part, name in (("cuda", "CUDA"), ("hip", "HIP"), ("kokkos", "Kokkos")) if part in kind)
-
-
 def _place_on_device(PETSc: Any, vec: Any, array: Any, kind: str) -> None:
-    name = f"Vec{_device_name(kind)}PlaceArray"
+    name = f"Vec{device_name(kind)}PlaceArray"
     call_c(PETSc, name, vec.handle, int(array.data.ptr) if array.size else 0, function="place_array")
 
 
