@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, KernelError
 from cunumpy.kernels import RawKernel, RawModule
+from cunumpy.kernels._cpu_device import build
 
 SOURCE = r"""
 struct Pair { int first; double second; };
@@ -196,3 +200,28 @@ def test_memory_that_no_kernel_reads_is_refused_each_time(dtype) -> None:
         with pytest.raises(ArgumentTypeError, match=r"RawKernel 'read': parameter 0: an array of dtype"):
             kernel((1,), (1,), (np.zeros(3, dtype), y))
     assert y.tolist() == [1]
+
+
+VARIABLE = """
+__device__ int count;
+extern "C" __global__ void raise_it() { atomicAdd(&count, 1); }
+extern "C" __global__ void lower_it() { atomicSub(&count, 1); }
+"""
+
+
+def test_kernels_that_threads_load_at_once_share_the_variables_of_their_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = build._opened
+
+    def slowly(path: Path, *, own: bool) -> ctypes.CDLL:
+        time.sleep(0.1)
+        return opened(path, own=own)
+
+    monkeypatch.setattr(build, "_opened", slowly)
+    module = RawModule(code=VARIABLE)
+    names = ["raise_it", "raise_it", "lower_it", "raise_it"]
+    threads = [threading.Thread(target=module.get_function(name), args=((1,), (1,), ())) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert module.get_global("count").view(np.int32) == 2

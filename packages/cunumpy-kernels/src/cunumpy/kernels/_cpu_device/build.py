@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cunumpy import _caches, _environment
 from cunumpy.cuda import DEBUG_OPTIONS, cuda_include_dir
+from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import CompileError, KernelError
 from cunumpy.kernels._build_cache import BuildCache, build_hash, cpu_features
 from cunumpy.kernels._cpu_device.analysis import (
@@ -183,13 +184,12 @@ class Library:
     ) -> None:
         compiler, cache = compiler or find_compiler(), build_cache()
         key = program.key(compiler)
-        library = None if opened is None else opened.get(program.wide)
+        library: ctypes.CDLL | None = None
         for last in (False, True):
             folder = cache.get(key, lambda staging: _build(program, compiler, staging))
             try:
                 notes = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
-                if library is None:
-                    library = _opened(folder / _LIBRARY, own=opened is not None and bool(notes[1]))
+                library = _opened_once(folder / _LIBRARY, opened, program.wide, own=bool(notes[1]))
                 break
             except OSError as error:  # of another system, perhaps, or removed meanwhile
                 if last:
@@ -203,8 +203,6 @@ class Library:
         self.mode, self.reason = kernels[number]
         self.static_shared = shared[number]
         self.dynamic_limit = dynamic_limit(self.static_shared, program.owner)
-        if opened is not None:
-            opened[program.wide] = library
         self._library = library
         self.checks = Checks(library, folder / _LIBRARY, memory, program.filename) if program.check else None
         which = number or ""
@@ -234,6 +232,19 @@ class Library:
         if self.checks is not None:
             self.checks.variable_is_known(address, size.value)
         return address, size.value
+
+
+_opening = new_lock()
+
+
+def _opened_once(path: Path, opened: dict[bool, ctypes.CDLL] | None, wide: bool, *, own: bool) -> ctypes.CDLL:
+    """Load a library unless it is in `opened`, also where several threads load kernels of a module at once."""
+    if opened is None:
+        return ctypes.CDLL(str(path))
+    with _opening:
+        if wide not in opened:
+            opened[wide] = _opened(path, own=own)
+        return opened[wide]
 
 
 def _opened(path: Path, *, own: bool) -> ctypes.CDLL:
