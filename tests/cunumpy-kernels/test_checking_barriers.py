@@ -76,6 +76,14 @@ __device__ void groups(int* x, bool wrong) {
     block.sync();
     x[threadIdx.x] = 1;
 }
+__device__ void matches(int* x, bool wrong) {
+    auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+    tile.sync();
+    if (wrong && tile.thread_rank() == 2)
+        x[threadIdx.x] = tile.match_any(1);
+    else
+        x[threadIdx.x] = tile.any(1);
+}
 __device__ void loops(int* x, bool wrong) {
     for (int i = 0; i < (wrong ? 1 + (threadIdx.x == 5) : 2); ++i) __syncthreads();
     x[threadIdx.x] = 1;
@@ -93,7 +101,8 @@ __global__ void fault(int which, bool wrong, int* x) {
         case 8: return not_in_mask(x, wrong);
         case 9: return foreign_lane(x, wrong);
         case 10: return groups(x, wrong);
-        case 11: return loops(x, wrong);
+        case 11: return matches(x, wrong);
+        case 12: return loops(x, wrong);
     }
 }
 """
@@ -154,6 +163,7 @@ FAULTS = [
     ),
     ("foreign_lane", "a shuffle in block (0, 0, 0) at __shfl_sync (fault.cu:51): lane 0 reads lane 20, which is", 64),
     ("groups", "thread 2 waits at __any_sync (fault.cu:57) with mask 0xffff", THREADS),
+    ("matches", "thread 2 waits at __match_any_sync (fault.cu:67) with mask 0xffff", THREADS),
     ("loops", "threads 0-4, 6-63 have returned", THREADS),
 ]
 
@@ -179,3 +189,17 @@ def test_the_fault_is_found_and_the_corrected_twin_is_clean(name, text, threads)
 
 def test_all_faults_are_planted():
     assert sorted(NAMES) == sorted(fault[0] for fault in FAULTS)
+
+
+def test_waits_in_our_own_headers_name_the_line_that_calls_them():
+    source = """\
+#include <cub/block/block_reduce.cuh>
+extern "C" __global__ void sum(int* x) {
+    __shared__ typename cub::BlockReduce<int, 64>::TempStorage memory;
+    if (threadIdx.x < 40)
+        x[threadIdx.x] = cub::BlockReduce<int, 64>(memory).Sum(1);  // here
+}
+"""
+    text = r"threads 0-39 wait at __syncthreads \(in <cunumpy_cpu/cub\.hpp>, sum\.cu:5\); threads 40-63 have returned"
+    with pytest.raises(KernelError, match=text):
+        emulate_cuda_kernel(CudaKernel(source, "sum"), np.zeros(64, np.int32), grid=1, block=64)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -44,6 +47,8 @@ __global__ void smooth(double* a, double* b, int n, int steps, int fault) {
         if (fault == 2 && blockIdx.x == 3) to[n + 5] = 1;
         if (fault == 3 && blockIdx.x == 3) __trap();
         if (fault == 4 && blockIdx.x == 1) return;
+        if (fault == 7 && blockIdx.x == 2)
+            for (volatile int wait = 1; wait != 0;) {}
         if (fault == 5) own[(threadIdx.x + 1) % 32] = blockIdx.x + 1;
         if (fault == 6)
             wait_for_all();
@@ -51,6 +56,14 @@ __global__ void smooth(double* a, double* b, int n, int steps, int fault) {
             grid.sync();
         if (own[threadIdx.x] != blockIdx.x) __trap();
     }
+}
+
+// Block 0 ends; then the others write behind x.
+__global__ void ends(double* x, unsigned int* count, int n, int atomics) {
+    for (int i = 0; blockIdx.x == 0 && i < atomics; ++i) atomicAdd(count, 1u);
+    if (blockIdx.x == 0) return;
+    while (*(volatile unsigned int*)count < atomics) {}
+    x[n] = 1;
 }
 """
 
@@ -102,3 +115,52 @@ def test_without_checks_the_block_that_fails_is_told_not_those_that_wait_for_it(
     for _ in range(5):
         with pytest.raises(KernelError, match=r"__trap\(\) in block \(3, 0, 0\)"):
             launch(smooth, 3, 5)
+
+
+def test_a_block_may_end_before_another_one_ends_the_launch():
+    kernel = CudaKernel(SOURCE, "ends", cooperative=True, n_threads_from=None)
+    for atomics in range(1, 40):  # the turns of blocks change at some of them
+        with pytest.raises(KernelError, match=r"out of bounds: write of 8 bytes at x\[4\] by block \([1-4], 0, 0\)"):
+            emulate_cuda_kernel(kernel, np.zeros(4), np.zeros(1, np.uint32), 4, atomics, grid=5, block=1)
+
+
+def test_a_block_without_end_ends_after_the_limit_of_time(smooth, monkeypatch):
+    monkeypatch.setenv("CUNUMPY_CPU_TIME_LIMIT", "1")
+    with pytest.raises(KernelError, match=r"did not end within 1 s, the limit of time .* and was in block \(2, 0, 0\)"):
+        launch(smooth, 7, 5)
+    launch(smooth, 0, 5)
+
+
+PROGRAM = f"""
+import os, sys, threading, time
+import numpy as np
+from cunumpy.errors import KernelError
+from cunumpy.kernel_testing import emulate_cuda_kernel
+from cunumpy.kernels import CudaKernel
+smooth = CudaKernel({SOURCE!r}, "smooth", cooperative=True)
+def launch(fault):
+    try:
+        emulate_cuda_kernel(smooth, np.ones(1000), np.zeros(1000), 1000, 4, fault, grid=5, block=32)
+    except KernelError as error:
+        return str(error)
+    return "fine"
+launch(0)  # compiled
+thread = threading.Thread(target=lambda: texts.append(launch(7)))
+texts = []
+thread.start()
+time.sleep(0.5)
+child = os.fork()
+if child == 0:
+    found = [launch(0), launch(2), launch(0)]
+    os._exit(0 if found[::2] == ["fine", "fine"] and "b[1005]" in found[1] else 1)
+status = os.waitpid(child, 0)[1]
+thread.join()
+print(status, "did not end within 2 s" in texts[0], launch(0))
+"""
+
+
+def test_a_process_that_is_forked_during_a_launch_launches_itself(monkeypatch):
+    monkeypatch.setenv("CUNUMPY_CPU_TIME_LIMIT", "2")
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROGRAM]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "0 True fine\n", done.stderr

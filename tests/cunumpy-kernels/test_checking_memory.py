@@ -12,6 +12,7 @@ from cunumpy.arguments import CudaStruct
 from cunumpy.errors import KernelError
 from cunumpy.kernel_testing import emulate_cuda_kernel
 from cunumpy.kernels import CudaKernel
+from cunumpy.kernels._cpu_device import checking
 from cunumpy.kernels._cpu_device.compiler import compiler_is_there, find_compiler
 
 # The last argument tells the planted fault from its corrected twin. The comments mark the lines of the reports.
@@ -133,6 +134,19 @@ extern "C" __global__ void shared_pointer(double* x, const double* y, int n, int
     __syncthreads();
     x[threadIdx.x] = sum_of(first, 32 + bad) + sum_of(second, 31);
 }
+namespace standard {
+__device__ double _table[40];
+}
+extern "C" __global__ void underscored(double* x, const double* y, int n, int bad) {
+    extern __shared__ double _s[];
+    _s[threadIdx.x] = y[threadIdx.x];
+    if (!bad) standard::_table[threadIdx.x] = 1;
+    x[threadIdx.x] = _s[threadIdx.x] + standard::_table[threadIdx.x];  // here: underscored
+}
+extern "C" __global__ void underscored_behind(double* x, const double* y, int n, int bad) {
+    extern __shared__ double _s[];
+    _s[threadIdx.x + bad] = y[threadIdx.x];  // here: underscored_behind
+}
 extern "C" __global__ void constant_written(double* x, const double* y, int n, int bad) {
     if (bad) factors[threadIdx.x % 4] = 2;  // here: constant_written
     x[threadIdx.x] = factors[threadIdx.x % 4];
@@ -222,6 +236,8 @@ def run_planted(source: str, name: str, bad: int) -> tuple[np.ndarray, str]:
         (SHARED, "partly_written", "out of bounds: read "),
         pytest.param(SHARED, "local_pointer", "out of bounds: read by block (0, 0, 0), thread (0, 0, 0)", marks=gcc),
         pytest.param(SHARED, "shared_pointer", "out of bounds: read at byte 256 of first by block (0,", marks=gcc),
+        (SHARED, "underscored", "memory that nobody has written: read of 8 bytes at byte 0 of _table"),
+        (SHARED, "underscored_behind", "out of bounds: write of 8 bytes at byte 256 of _s by block (0, 0, 0), thread (31"),
         (SHARED, "constant_written", "write to read-only memory: write of 8 bytes at byte 0 of factors"),
     ],
 )
@@ -401,3 +417,27 @@ extern "C" __global__ void large(double* x, const double* y, int which) {{
     for which in range(0, 60, 7):
         with pytest.raises(KernelError, match=rf"write to read-only memory: write of 8 bytes at y\[{which % 5}\]"):
             emulate_cuda_kernel(large, np.zeros(32), np.ones(32), which, grid=1, block=1)
+
+
+def test_what_is_kept_for_the_next_launches_is_bounded_for_all_kernels(monkeypatch):
+    monkeypatch.setattr(checking, "_MAX_KEPT", 3 << 20)
+    monkeypatch.setattr(checking, "_kept_for_races", checking._Kept())
+    source = 'extern "C" __global__ void add(double* x) { x[threadIdx.x] += VALUE; }'
+    x = np.zeros(20000)  # 68 bytes are kept for each
+    for value in range(4):
+        kernel = CudaKernel(source, "add", options=(f"-DVALUE={value}",))
+        for _ in range(3):
+            emulate_cuda_kernel(kernel, x, grid=1, block=32)
+            assert 20000 * 68 <= checking._kept_for_races.total <= 3 << 20
+    assert x[:32].tolist() == [3.0 * (0 + 1 + 2 + 3)] * 32
+
+
+def test_arrays_keep_what_was_written_if_a_report_is_interrupted(monkeypatch):
+    def interrupted(self, addresses):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checking.Checks, "_places", interrupted)
+    x, y = np.zeros(32), np.arange(32.0)
+    with pytest.raises(KeyboardInterrupt):
+        emulate_cuda_kernel(CudaKernel(POINTERS, "write_behind"), x, y + 1, 32, 1, grid=2, block=32)
+    assert (x == 1).all()

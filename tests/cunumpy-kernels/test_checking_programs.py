@@ -10,10 +10,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from cunumpy.cuda import cuda_include_dir
 
 HERE = Path(__file__).parent
 
@@ -83,11 +85,24 @@ ATOMICS = {
 FAULTS = r"(out of bounds|race|memory that nobody has written|a barrier that some threads do not reach)"
 
 
-def run_checked(folder: Path, tests: str, programs: Iterable[str] = ()) -> subprocess.CompletedProcess[str]:
-    """Run a file of tests, or those of some programs, in a process in which all launches are checked."""
+HEADERS = {
+    "array_view.cuh": ("(Index)0, i...)]", "(Index)0, i...) + 1]", "test_array_view and not checks"),
+    "atomic.cuh": ("    return atomicAdd(p, v);", "    return (*p += v) - v;", "test_atomic"),
+    "index.cu": ("row[8] = thread;", "row[9] = thread;", "test_places"),
+    "morton.cu": ("rows + i, x = ix[i]", "rows + i + 1, x = ix[i]", "test_morton_keys_of_cells"),
+    "portability.cu": ("out + 6 * lane", "out + 6 * lane + 1", "test_portability and 4294967295"),
+    "random.cu": ("rows + i, a, b", "rows + i + 1, a, b", "test_random_bits"),
+    "reduce.cuh": ("    __syncthreads();\n", "", "test_reduce and 4294967295"),
+    "scan.cuh": ("    __syncthreads();\n", "", "test_scan and 96 and 4294967295"),
+}
+"""Wrong changes of headers, or where these use no memory, of kernels that call them, and the tests that show it."""
+
+
+def run_checked(folder: Path, tests: str, which: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a file of tests, or some of them, in a process in which all launches are checked."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", tests, "-n", "0"]
     command += ["--rootdir", str(HERE.parents[1]), "-c", str(HERE.parents[1] / "pyproject.toml")]
-    if which := " or ".join(f"({PROGRAMS[name]})" for name in programs):
+    if which:
         command += ["-k", which]
     environment = {**os.environ, "CUNUMPY_CPU_CHECK": "1"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -110,19 +125,24 @@ def check_changed(changes: Mapping[str, tuple[str, str]], folder: Path) -> None:
     lines = {}
     for program, (old, new) in changes.items():
         file = folder / "textbook" / f"{program}.cu"
-        source, *lines[program] = changed(file.read_text(), old, new)
+        source, *lines[file.name] = changed(file.read_text(), old, new)
         file.write_text(source)
-    done = run_checked(folder, str(folder / "test_textbook.py"), changes)
-    found: dict[str, list[list[int]]] = {program: [] for program in changes}
-    for line in done.stdout.splitlines():
+    done = run_checked(folder, str(folder / "test_textbook.py"), " or ".join(f"({PROGRAMS[name]})" for name in changes))
+    check_places(done.stdout, lines)
+
+
+def check_places(output: str, lines: Mapping[str, list[int]]) -> None:
+    """See that faults were found between two lines of each of these files, and nowhere else in them."""
+    found: dict[str, list[list[int]]] = {file: [] for file in lines}
+    for line in output.splitlines():
         if re.search(FAULTS, line) is not None:
-            for program in changes:
-                if places := re.findall(rf"\b{program}\.cu:(\d+)", line):
-                    found[program].append([int(place) for place in places])
-    for program, (first, last) in lines.items():
-        assert found[program], f"{program}: {changes[program]}\n{done.stdout}"
-        for places in found[program]:
-            assert all(first <= place <= last for place in places), f"{program}: {changes[program]}\n{done.stdout}"
+            for file in lines:
+                if places := re.findall(rf"\b{re.escape(file)}:(\d+)", line):
+                    found[file].append([int(place) for place in places])
+    for file, (first, last) in lines.items():
+        assert found[file], f"{file}\n{output}"
+        for places in found[file]:
+            assert all(first <= place <= last for place in places), f"{file}\n{output}"
 
 
 def test_each_program_is_here():
@@ -133,7 +153,7 @@ def test_each_program_is_here():
 
 
 def test_one_program_is_clean():
-    done = run_checked(HERE, "test_textbook.py", ["radix_sort"])
+    done = run_checked(HERE, "test_textbook.py", PROGRAMS["radix_sort"])
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -154,3 +174,22 @@ def test_wrong_changes_of_some_programs_are_found(tmp_path):
 @pytest.mark.parametrize("changes", [BARRIERS, INDICES, ATOMICS], ids=["no barrier", "index", "no atomic function"])
 def test_wrong_changes_of_all_programs_are_found(changes, tmp_path):
     check_changed(changes, tmp_path)
+
+
+@pytest.mark.long
+def test_wrong_changes_of_all_shipped_headers_are_found(tmp_path):
+    assert sorted(Path(name).stem for name in HEADERS) == sorted(path.stem for path in (HERE / "headers").glob("*.cu"))
+    shutil.copy(HERE / "test_headers_on_cpu.py", tmp_path)
+    shutil.copytree(HERE / "headers", tmp_path / "headers")
+    shipped, lines = Path(cuda_include_dir()) / "cunumpy", {}
+    for name, (old, new, _) in HEADERS.items():
+        file = tmp_path / "headers" / name
+        if file.suffix == ".cuh":
+            shutil.copy(shipped / name, file)
+            kernels = file.with_suffix(".cu")
+            kernels.write_text(kernels.read_text().replace(f"#include <cunumpy/{name}>", f'#include "{name}"'))
+        source, *lines[name] = changed(file.read_text(), old, new)
+        file.write_text(source)
+    which = " or ".join(f"({tests})" for _, _, tests in HEADERS.values())
+    done = run_checked(tmp_path, str(tmp_path / "test_headers_on_cpu.py"), which)
+    check_places(done.stdout, lines)

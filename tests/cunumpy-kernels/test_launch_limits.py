@@ -179,3 +179,16 @@ def test_registers_limit_blocks_where_the_compiler_of_cuda_is_there() -> None:
     assert not x.any()
     emulate_cuda_kernel(kernel, x, 1, grid=1, block=256)
     assert x.any()
+
+
+def test_registers_limit_kernels_that_are_checked_by_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUNUMPY_CPU_CHECK", "1")
+    x = np.zeros(64 * 1024)
+    kernel, raw = xp.kernels.CudaKernel(HUNGRY, "hungry"), xp.kernels.RawKernel(HUNGRY, "hungry")
+    with pytest.raises(ArgumentError, match=r"CudaKernel 'hungry': block \(1024,\) has 1024 threads of \d+ registers"):
+        kernel.prepare(x, 1, grid=1, block=1024)()
+    with pytest.raises(ArgumentError, match=r"kernel 'hungry': block \(1024.*\) has 1024 threads of \d+ registers"):
+        raw((1,), (1024,), (x, np.int32(1)))
+    assert not x.any()
+    raw((1,), (256,), (x, np.int32(1)))
+    assert x.any()

@@ -77,8 +77,10 @@ PROGRAM = f"""
 import sys
 import cupy
 cupy.cuda.set_allocator(None)  # each array has memory of its own
+x, between, y = cupy.zeros(128), cupy.zeros(128), cupy.ones(128)
+del between  # else what is beside an array may be the other one's
 kernel = cupy.RawKernel({SOURCE!r}, sys.argv[1], options=("-lineinfo",))
-kernel((2,), (64,), (cupy.zeros(128), cupy.ones(128), int(sys.argv[2])), shared_mem=512)
+kernel((2,), (64,), (x, y, int(sys.argv[2])), shared_mem=512)
 cupy.cuda.Device().synchronize()
 """
 

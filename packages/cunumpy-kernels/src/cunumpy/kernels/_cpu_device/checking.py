@@ -117,9 +117,12 @@ _SYMBOL = re.compile(
 )
 _SECTION = re.compile(r"\s*\[\s*(\d+)\] (\S+)")
 _OURS = re.compile(
-    r"(threadIdx|blockIdx|blockDim|gridDim|completed\.\d+|_\w*|(?:cunumpy_cpu|races|std)\w*::.*"
-    r"|(?:guard variable|TLS|vtable|typeinfo).*|.*::__func__|cunumpy_cpu\w*)$"
+    r"(?:threadIdx|blockIdx|blockDim|gridDim|cunumpy_cpu\w*|(?:cunumpy_cpu\w*|std)::.*|.*::__func__"
+    r"|(?:guard variable|TLS|vtable|typeinfo).*"
+    r"|completed\.\d+|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|__(?:dso_handle|TMC_END__|(?:EH_)?FRAME\w*|\w+_array_entry))$"
 )
+"""Symbols that are no variables of a kernel's."""
+
 _SCALAR = 16
 """Variables up to so many bytes may count on CUDA's zero: counters and flags."""
 
@@ -452,6 +455,31 @@ LOCK = new_lock()
 copies of its arrays would be lost where another one has copies of the same arrays."""
 
 
+_MAX_KEPT = 1 << 28
+"""So many bytes all libraries together may keep to note who used their memory; the one that was used last may keep as many."""
+
+
+class _Kept:
+    """What checked libraries keep from launch to launch, each to note who used its memory."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[int, tuple[ctypes.CDLL, int]] = {}  # the library that was used last is last
+        self.total = 0
+
+    def used(self, library: ctypes.CDLL, size: int) -> None:
+        """Note what a library keeps now; those that were not used for the longest time give theirs back."""
+        handle: int = library._handle
+        self.total += size - self._bytes.pop(handle, (library, 0))[1]
+        self._bytes[handle] = library, size
+        while self.total > _MAX_KEPT and len(self._bytes) > 1:
+            oldest, freed = self._bytes.pop(next(iter(self._bytes)))
+            oldest.cunumpy_check_forget()
+            self.total -= freed
+
+
+_kept_for_races = _Kept()
+
+
 class Checks:
     """What a checked library has beside its kernels: it tells ``check.cpp`` of memory, and says what that has found.
 
@@ -475,7 +503,8 @@ class Checks:
 
     def variable_is_known(self, address: int, size: int) -> None:
         """Note that the host may write to a variable."""
-        self._library.cunumpy_check_variable_is_known(ctypes.c_void_p(address), ctypes.c_ulonglong(size))
+        with LOCK:
+            self._library.cunumpy_check_variable_is_known(ctypes.c_void_p(address), ctypes.c_ulonglong(size))
 
     def begin(self, arguments: Arguments, blocks: int, shared_mem: int, *, cooperative: bool) -> None:
         """Begin a launch; `end` has to follow, on the same thread."""
@@ -502,8 +531,9 @@ class Checks:
 
     def end(self, grid: tuple[int, ...], block: tuple[int, ...]) -> list[Fault]:
         """End the launch, and return what was found."""
-        found = ctypes.POINTER(_Fault)()
-        count = self._library.cunumpy_check_end(ctypes.byref(found))
+        found, kept = ctypes.POINTER(_Fault)(), ctypes.c_ulonglong()
+        count = self._library.cunumpy_check_end(ctypes.byref(found), ctypes.byref(kept))
+        _kept_for_races.used(self._library, kept.value)
         faults = [found[i] for i in range(count)]
         places = self._places({part.place for fault in faults for part in fault.parts if part.place})
         return [self._fault(fault, places, grid, block) for fault in faults]

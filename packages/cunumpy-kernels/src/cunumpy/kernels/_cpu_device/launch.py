@@ -18,7 +18,7 @@ from cunumpy.kernels._builds import HeaderHash
 from cunumpy.kernels._cpu_device.analysis import GRID_STRIDE, MERGED_LOOPS
 from cunumpy.kernels._cpu_device.build import Library, Program, build_cache, program_of
 from cunumpy.kernels._cpu_device.checking import FAULT, LOCK, Argument, Arguments, Checks, array_arguments
-from cunumpy.kernels._cpu_device.limits import check_registers, refuse_shared
+from cunumpy.kernels._cpu_device.limits import check_raw_registers, check_registers, refuse_shared
 from cunumpy.kernels._raw_kernel import CONST_POINTER_KIND
 
 if TYPE_CHECKING:
@@ -121,10 +121,10 @@ class CpuKernel:
             packed = self.pack(args)
         if 0 in grid:
             return
-        if self.kernel.debug_active():
-            check_registers(self.kernel, block, build_cache())
         debug = self.kernel.debug_active()
         check = checks_launches(debug)
+        if debug or check:
+            check_registers(self.kernel, block, build_cache())
         launch(
             lambda wide: self.library(wide=wide, debug=debug, check=check),
             grid,
@@ -193,8 +193,10 @@ def _run_checked(
         try:
             trap: str | None = library.function.launch(packed, grid, block, shared_mem, cooperative, 0, True)
         finally:
-            faults = checks.end(grid, block)
-            copies.write_back()
+            try:
+                copies.write_back()
+            finally:
+                faults = checks.end(grid, block)
     texts = list(dict.fromkeys(str(fault) for fault in faults))  # a line may have several places
     if trap is not None and trap != FAULT:
         texts.append(checks.with_places(trap))
@@ -348,6 +350,10 @@ class RawFunction:
                 f"{', '.join(map(str, sizes)) or 'no'} bytes."
             )
         if 0 not in grid:
+            if self.check:
+                program = self._program
+                described = (program.source, program.expression, program.options, program.headers)
+                check_raw_registers(self._owner, block, described, build_cache())
             named = [
                 (number, Argument(f"argument {number}", array, self.kinds[number] == CONST_POINTER_KIND))
                 for number, array in arguments

@@ -12,17 +12,20 @@ import math
 import re
 import struct
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cunumpy import _environment
+from cunumpy.cuda import check_cuda
 from cunumpy.errors import ArgumentError, CompileError, MissingPackageError
 from cunumpy.kernels._build_cache import build_hash
 from cunumpy.kernels._cpu_device.barriers import BLOCK_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
+    from cunumpy.cuda import CompileReport
     from cunumpy.kernels._build_cache import BuildCache
     from cunumpy.kernels._cuda_kernel import CudaKernel
 
@@ -94,30 +97,57 @@ def threads_for(registers: int) -> int:
 
 def check_registers(kernel: CudaKernel, block: tuple[int, ...], cache: BuildCache) -> None:
     """Raise for a block with more threads than there are registers for, where NVIDIA's compiler can tell."""
-    threads = math.prod(block)
-    if threads <= UNLIMITED_THREADS:
-        return
-    now = capability()
-    registers = _registers(kernel, now, cache)
+    if math.prod(block) > UNLIMITED_THREADS:
+        parts = (kernel.source, kernel.expression, kernel.options, kernel._headers.digest())
+        _check_registers(kernel._owner, block, parts, lambda arch: kernel.check_cuda([arch]), cache)
+
+
+def check_raw_registers(
+    owner: str,
+    block: tuple[int, ...],
+    kernel: tuple[str, str, Sequence[str], str],
+    cache: BuildCache,
+) -> None:
+    """Do the same for a kernel of which source, expression, options and a hash of its headers are known."""
+    if math.prod(block) > UNLIMITED_THREADS:
+        source, expression, options, _ = kernel
+
+        def compiled(arch: str) -> CompileReport:
+            report = check_cuda(source, archs=[arch], options=options, name_expressions=[expression])
+            return replace(report, kernels=tuple(one for one in report.kernels if one.name == expression))
+
+        _check_registers(owner, block, kernel, compiled, cache)
+
+
+def _check_registers(
+    owner: str,
+    block: tuple[int, ...],
+    parts: tuple[Any, ...],
+    compiled: Callable[[str], CompileReport],
+    cache: BuildCache,
+) -> None:
+    threads, now = math.prod(block), capability()
+    registers = _registers(parts, compiled, now, cache)
     if registers is not None and threads > threads_for(registers):
         raise ArgumentError(
-            f"{kernel._owner}: block {block} has {threads} threads of {registers} registers, and the {REGISTERS} "
+            f"{owner}: block {block} has {threads} threads of {registers} registers, and the {REGISTERS} "
             f"registers of a block are enough for {threads_for(registers)} threads on compute capability {now} "
             f"(CUNUMPY_CPU_CAPABILITY); take smaller blocks, or declare the kernel with __launch_bounds__({threads})."
         )
 
 
-def _registers(kernel: CudaKernel, now: str, cache: BuildCache) -> int | None:
+def _registers(
+    parts: tuple[Any, ...], compiled: Callable[[str], CompileReport], now: str, cache: BuildCache
+) -> int | None:
     """Return the registers of a thread; None if NVRTC is not there or does not compile for this capability."""
     arch = f"sm_{now.replace('.', '')}"
-    parts = [kernel.source, kernel.expression, kernel.options, kernel._headers.digest(), arch]
 
     def build(folder: Path) -> None:
-        found = [one.registers for one in kernel.check_cuda([arch]).kernels]
+        found = [one.registers for one in compiled(arch).kernels]
         (folder / "registers.json").write_text(json.dumps(found[0] if found else None), encoding="utf-8")
 
     try:
-        folder = cache.get(f"cpu-registers-{build_hash(parts)}", build)
+        folder = cache.get(f"cpu-registers-{build_hash([*parts, arch])}", build)
         found: int | None = json.loads((folder / "registers.json").read_text(encoding="utf-8"))
     except (CompileError, MissingPackageError):
         return None
@@ -129,8 +159,8 @@ def _registers(kernel: CudaKernel, now: str, cache: BuildCache) -> int | None:
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _THREAD_LOCAL = 6
-_OURS = ("_ZL9threadIdx", "_ZL8blockIdx", "_ZL8blockDim", "_ZL7gridDim", "_ZN5races")
-"""How names begin that are no kernel's; the last are of checked builds, see races.hpp."""
+_OURS = ("_ZL9threadIdx", "_ZL8blockIdx", "_ZL8blockDim", "_ZL7gridDim")
+"""How names begin that are no kernel's, nor have ``cunumpy_cpu`` in them."""
 
 
 def static_shared(library: Path, names: list[str], others: Collection[str] = ()) -> list[int]:

@@ -132,13 +132,15 @@ public:
     int all(int predicate CUNUMPY_CPU_AND_PLACE) const { return __all_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
     unsigned int ballot(int predicate CUNUMPY_CPU_AND_PLACE) const { return ranks_of(__ballot_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE)); }
     template <class T>
-    unsigned int match_any(T value) const {
+    unsigned int match_any(T value CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         return ranks_of(details::lanes_of_equal(mask_, value));
     }
     template <class T>
-    unsigned int match_all(T value, int& predicate) const {
+    unsigned int match_all(T value, int& predicate CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int same = details::lanes_of_equal(mask_, value);
-        predicate = __all_sync(mask_, same == mask_);
+        predicate = __all_sync(mask_, same == mask_ CUNUMPY_CPU_AND_SAME_PLACE);
         return predicate ? ranks_of(mask_) : 0;
     }
 
@@ -198,13 +200,16 @@ public:
     int all(int predicate CUNUMPY_CPU_AND_PLACE) const { return __all_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
     unsigned int ballot(int predicate CUNUMPY_CPU_AND_PLACE) const { return __ballot_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE) >> first(); }
     template <class T>
-    unsigned int match_any(T value) const {
+    unsigned int match_any(T value CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
         return details::lanes_of_equal(mask_, value) >> first();
     }
     template <class T>
-    unsigned int match_all(T value, int& predicate) const {
-        const unsigned int same = details::lanes_of_equal(mask_, value), there = __ballot_sync(mask_, 1);
-        predicate = __all_sync(mask_, same == there);
+    unsigned int match_all(T value, int& predicate CUNUMPY_CPU_AND_PLACE) const {
+        CUNUMPY_CPU_NOTE_PLACE;
+        const unsigned int same = details::lanes_of_equal(mask_, value);
+        const unsigned int there = __ballot_sync(mask_, 1 CUNUMPY_CPU_AND_SAME_PLACE);
+        predicate = __all_sync(mask_, same == there CUNUMPY_CPU_AND_SAME_PLACE);
         return predicate ? there >> first() : 0;
     }
 
@@ -248,15 +253,18 @@ inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned i
 }
 
 template <class Group>
-inline coalesced_group binary_partition(const Group& group, bool predicate) {
-    const unsigned int lanes = __ballot_sync(group.mask(), predicate), there = __ballot_sync(group.mask(), 1);
+inline coalesced_group binary_partition(const Group& group, bool predicate CUNUMPY_CPU_AND_PLACE) {
+    const unsigned int lanes = __ballot_sync(group.mask(), predicate CUNUMPY_CPU_AND_SAME_PLACE);
+    const unsigned int there = __ballot_sync(group.mask(), 1 CUNUMPY_CPU_AND_SAME_PLACE);
     return predicate ? coalesced_group(lanes, 1, 2) : coalesced_group(there & ~lanes, 0, 2);
 }
 template <class Group, class Label>
-inline coalesced_group labeled_partition(const Group& group, Label label) {
+inline coalesced_group labeled_partition(const Group& group, Label label CUNUMPY_CPU_AND_PLACE) {
+    CUNUMPY_CPU_NOTE_PLACE;
     const unsigned int same = details::lanes_of_equal(group.mask(), label);
     // The groups are numbered by their first lanes.
-    const unsigned int leaders = __ballot_sync(group.mask(), (unsigned int)__builtin_ctz(same) == details::lane());
+    const bool leads = (unsigned int)__builtin_ctz(same) == details::lane();
+    const unsigned int leaders = __ballot_sync(group.mask(), leads CUNUMPY_CPU_AND_SAME_PLACE);
     const unsigned int first = (unsigned int)__builtin_ctz(same);
     return coalesced_group(same, (unsigned int)__builtin_popcount(leaders & details::lanes_below(first)),
                            (unsigned int)__builtin_popcount(leaders));

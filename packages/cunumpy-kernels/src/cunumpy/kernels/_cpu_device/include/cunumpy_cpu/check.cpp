@@ -139,6 +139,7 @@ Part part_of(u64 kind, const void* place) {
 // Notes a fault, once for each place. True if that was new.
 __attribute__((noinline, cold)) bool note(FaultKind kind, const void* at, size_t size, const Region* region, u64 access,
                                           const void* place) {
+    races::Busy busy;
     const Part part = part_of(access, place);
     for (unsigned int i = 0; i < fault_count; ++i)
         if (faults[i].kind == kind && faults[i].parts[0].place == part.place) return false;
@@ -181,6 +182,7 @@ void stop() {
 
 void on_race(const races::Race& race) {
     if (fault_count == MAX_FAULTS) return;
+    races::Busy busy;
     Fault& fault = faults[fault_count++];
     fault = Fault{};
     fault.kind = RACE;
@@ -301,15 +303,13 @@ Region* find_range(Range& range, const char* at, size_t size, const void* place)
 }
 
 extern bool cooperative;
-bool take_turn();
-void end_turn();
+bool pass_turn();
 
 // Blocks may wait for each other by such accesses.
 void wait_politely() {
     static unsigned int accesses;
     if (++accesses % 16 != 0) return;
-    end_turn();
-    if (!take_turn()) cunumpy_cpu_check_fail("");  // another block's fault is told
+    if (!pass_turn()) cunumpy_cpu_check_fail("");  // another block's fault is told
 }
 
 // Kernels that change 1 or 2 bytes atomically do so with the word around them, which on a GPU is there, since memory is
@@ -364,6 +364,7 @@ __attribute__((noinline)) void check_any(const void* address, size_t size, const
     const unsigned int shift = region->shadow.shift;
     races::access<kind>(region->shadow, offset, at, (unsigned int)size, place, known);
     if (__builtin_expect(region->shadow.shift != shift, 0)) {  // all that is remembered is of the former granules
+        races::Busy busy;
         forget_recent();
         if (region->key != 0) granules[region->key] = region->shadow.shift;
     }
@@ -590,6 +591,13 @@ void end_turn() {
     pthread_mutex_unlock(&turns);
 }
 
+// Lets others run who wait. A thread that no longer has its turn does not leave the launch.
+bool pass_turn() {
+    races::Busy busy;
+    end_turn();
+    return take_turn();
+}
+
 void end_cooperative() {
     leave_seat();
     for (Worker* worker : workers) {
@@ -612,11 +620,35 @@ HIDDEN int cunumpy_check_take_turn() { return !cooperative || take_turn(); }
 HIDDEN void cunumpy_check_end_turn() {
     if (cooperative) end_turn();
 }
+HIDDEN int cunumpy_check_pass_turn() { return !cooperative || pass_turn(); }
+
 // --- the launch -------------------------------------------------------------------------------------------------------
+
+namespace cunumpy_cpu_checks {
+
+// From its begin to its end. Also at the begin of one in a process that was forked meanwhile, by another thread.
+bool under_way;
+
+// Then whoever had a turn or waited for it is not there, and what they changed may be half done: it stays where it is.
+void start_anew() {
+    new (&regions) std::vector<Region>();
+    new (&granules) std::unordered_map<u64, unsigned int>();
+    new (&waiting) std::deque<Worker*>();
+    new (&workers) std::vector<Worker*>();
+    pthread_mutex_init(&turns, nullptr);
+    running = seated = nullptr;
+    shared_written = nullptr;
+    ++launches;
+    races::start_anew();
+}
+
+}  // namespace cunumpy_cpu_checks
 
 // Begins a launch on this thread; `given` are regions, sorted by kind of memory and begin. Returns the library's address.
 EXPORT const void* cunumpy_check_begin(u64 blocks, int is_cooperative, const Given* given, unsigned int count,
                                        const void* from, const void* to) {
+    if (under_way) start_anew();
+    under_way = true;
     const Found found = own_library();
     library = found.base;
     library_begin = found.begin;
@@ -650,14 +682,19 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int is_cooperative, const Giv
     return library;
 }
 
-// Ends it; returns how many faults there are.
-EXPORT unsigned int cunumpy_check_end(const Fault** found) {
+// Ends it; returns how many faults there are. `kept`: the bytes that stay for what the next launch notes of races.
+EXPORT unsigned int cunumpy_check_end(const Fault** found, u64* kept) {
     races::end_launch();  // it may find one more
     stop();
     if (cooperative) end_cooperative();
     *found = faults;
+    *kept = races::kept_bytes();
+    under_way = false;
     return fault_count;
 }
+
+// Gives that memory back; not during a launch.
+EXPORT void cunumpy_check_forget() { races::forget_kept(true); }
 
 // The host has access to variables, and may have written them.
 EXPORT void cunumpy_check_variable_is_known(const char* at, u64 bytes) {
@@ -667,11 +704,13 @@ EXPORT void cunumpy_check_variable_is_known(const char* at, u64 bytes) {
     if (at >= found.begin && at + bytes <= found.end) memset(variables_written + (at - found.begin), 1, bytes);
 }
 
-namespace races {
+namespace cunumpy_cpu_races {
 static void on_new_block() {
     if (::active && shared_bytes != 0) memset(shared_written, 0, shared_bytes);
 }
-}  // namespace races
+}  // namespace cunumpy_cpu_races
+
+HIDDEN u64 cunumpy_check_place(const void* code) { return (u64)((const char*)code - library); }
 
 HIDDEN void cunumpy_check_view(const char* name, const void* data, long long index, int axis, long long extent,
                                const void* place) {

@@ -4,6 +4,7 @@
 // the kernel, and vectorises the loop over threads as if they were local.
 #pragma once
 
+#include "places.hpp"
 #include "vector_types.hpp"
 
 #ifdef CUNUMPY_CPU_CHECK
@@ -25,13 +26,13 @@ static thread_local unsigned int merged_width = 0;
 // The first of these blocks, and the threadIdx.x of its first thread.
 static thread_local unsigned int merged_block = 0, merged_begin = 0;
 
-static inline uint3 true_block() {
+CUNUMPY_CPU_PLAIN static inline uint3 true_block() {
     uint3 block = blockIdx;
     if (merged_width != 0) block.x = merged_block + (threadIdx.x - merged_begin) / merged_width;
     return block;
 }
 
-static inline uint3 true_thread() {
+CUNUMPY_CPU_PLAIN static inline uint3 true_thread() {
     uint3 thread = threadIdx;
     if (merged_width != 0) thread.x = (threadIdx.x - merged_begin) % merged_width;
     return thread;

@@ -15,13 +15,15 @@ namespace cunumpy_cpu {
 // As cunumpy_cpu_launch::interrupt. Where loops run the threads, they keep the place in registers, and nothing that others
 // may call must read it: the compiler would write it out for each thread, and use no vectors.
 template <bool has_place>
-__attribute__((noinline, cold)) static void* interrupt_launch(unsigned int* where) {
+__attribute__((noinline, cold)) CUNUMPY_CPU_PLAIN static void* interrupt_launch(unsigned int* where) {
     TrapState* state = trap_state;
-    if (state == nullptr) return nullptr;
+    if (state == nullptr || state->place == nullptr) return nullptr;
 #ifdef CUNUMPY_CPU_CHECK
     if (cunumpy_check_is_busy != nullptr && cunumpy_check_is_busy()) return nullptr;
 #endif
+    void* const place = state->place;
     if (where != nullptr) {
+        state->place = nullptr;
         leave_grid(state->grid);
         unsigned int all[7] = {0, 0, 0, 0, 0, 0, 0};
         if constexpr (has_place) {
@@ -31,7 +33,7 @@ __attribute__((noinline, cold)) static void* interrupt_launch(unsigned int* wher
         }
         for (int i = 0; i < 7; ++i) where[i] = all[i];
     }
-    return state->place;
+    return place;
 }
 
 // Whether threads are kept apart, so that their place is in memory.
@@ -47,7 +49,7 @@ struct HasPlace<FiberBlocks<kernel, Function>> {
 // Runs the blocks from `first` to before `last`, counted with x fastest; 1 if one of them trapped, and the rest did not
 // run.
 template <class Runner>
-static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned long long first, unsigned long long last) {
+CUNUMPY_CPU_PLAIN static int run_blocks(cunumpy_cpu_launch* launch, void** arguments, unsigned long long first, unsigned long long last) {
     const unsigned int *grid = launch->grid, *block = launch->block;
     gridDim = dim3(grid[0], grid[1], grid[2]);
     blockDim = dim3(block[0], block[1], block[2]);
@@ -99,19 +101,19 @@ extern "C" [[noreturn]] __attribute__((visibility("hidden"), used)) void cunumpy
 // Stands after a kernel's text, which may have defined any macro, and a definition of the type cunumpy_cpu_runner. The
 // number tells the kernels of a source apart; the first has none.
 #define CUNUMPY_CPU_ENTRY(number)                                                                                      \
-    CUNUMPY_CPU_EXPORT int cunumpy_cpu_run##number(cunumpy_cpu_launch* cunumpy_cpu_1, void** cunumpy_cpu_2,           \
-                                                   unsigned long long cunumpy_cpu_3,                                  \
-                                                   unsigned long long cunumpy_cpu_4) {                                \
+    CUNUMPY_CPU_EXPORT CUNUMPY_CPU_PLAIN int cunumpy_cpu_run##number(                                                 \
+        cunumpy_cpu_launch* cunumpy_cpu_1, void** cunumpy_cpu_2, unsigned long long cunumpy_cpu_3,                    \
+        unsigned long long cunumpy_cpu_4) {                                                                           \
         return cunumpy_cpu::CUNUMPY_CPU_RUN_BLOCKS<cunumpy_cpu_runner##number>(cunumpy_cpu_1, cunumpy_cpu_2,          \
                                                                                cunumpy_cpu_3, cunumpy_cpu_4);         \
     }                                                                                                                 \
-    CUNUMPY_CPU_EXPORT unsigned int cunumpy_cpu_parameters##number(unsigned int* cunumpy_cpu_1) {                     \
+    CUNUMPY_CPU_EXPORT CUNUMPY_CPU_PLAIN unsigned int cunumpy_cpu_parameters##number(unsigned int* cunumpy_cpu_1) {   \
         return cunumpy_cpu_runner##number::parameters(cunumpy_cpu_1);                                                 \
     }
 
 // The address of a variable of the kernel's text, and its bytes.
 #define CUNUMPY_CPU_GLOBAL(name)                                                                                       \
-    CUNUMPY_CPU_EXPORT void* cunumpy_cpu_global_##name(unsigned long long* cunumpy_cpu_1) {                           \
+    CUNUMPY_CPU_EXPORT CUNUMPY_CPU_PLAIN void* cunumpy_cpu_global_##name(unsigned long long* cunumpy_cpu_1) {         \
         *cunumpy_cpu_1 = sizeof(name);                                                                                \
         return (void*)&name;                                                                                          \
     }

@@ -253,8 +253,8 @@ struct Message {
 };
 
 #ifdef CUNUMPY_CPU_CHECK
-CUNUMPY_CPU_PLAIN static inline void note_place(const char* file, unsigned int line) {
-    if (trap_state->fibers) current_thread().place = Place{file, line};
+__attribute__((noinline)) CUNUMPY_CPU_PLAIN static void note_place(const char* file, unsigned int line) {
+    if (trap_state->fibers) current_thread().place = Place{file, line, __builtin_return_address(0)};
 }
 
 // The lanes that a warp has, also those that have returned.
@@ -264,17 +264,23 @@ CUNUMPY_CPU_PLAIN static inline unsigned int lanes_begun(const Fibers& fibers, u
     return fibers.threads_begun - first >= WARP ? ~0u : (1u << (fibers.threads_begun - first)) - 1u;
 }
 
-// " at <function> (<file>:<line>)"; of our own headers only the name is of interest.
-static void add_place(Message& message, const char* function, const Place& place) {
-    message.add(" at %s", function);
-    if (place.file == nullptr) return;
-    const char* name = place.file;
+// If a place is in one of our own headers: " (in <header>)", and in the form that checking.py reads where that was called.
+static bool add_header(Message& message, const Place& place) {
+    const char* name = nullptr;
     for (const char* rest = place.file; (rest = __builtin_strstr(rest, "/_cpu_device/include/")) != nullptr; ++rest)
         name = rest + 21;
-    if (name == place.file)
-        message.add(" (%s:%u)", place.file, place.line);
+    if (name == nullptr) return false;
+    if (cunumpy_check_place != nullptr && place.code != nullptr)
+        message.add(" (in <%s>@{%llx})", name, cunumpy_check_place(place.code) - 1);
     else
         message.add(" (in <%s>)", name);
+    return true;
+}
+
+// " at <function> (<file>:<line>)".
+static void add_place(Message& message, const char* function, const Place& place) {
+    message.add(" at %s", function);
+    if (place.file != nullptr && !add_header(message, place)) message.add(" (%s:%u)", place.file, place.line);
 }
 
 // "thread 5 waits", "threads 0-31, 64 wait" or " have returned"; counted in the block with x fastest.
@@ -562,14 +568,16 @@ static void complete_as(Warp& warp, unsigned int lanes);
 
 [[noreturn]] __attribute__((noinline, cold)) static void fail_mask(Operation operation, unsigned int mask,
                                                                    const Thread& self) {
-    char text[100];
-    __builtin_snprintf(text, sizeof text, "%s with mask %#x, which does not name the calling lane,", operation_name(operation), mask);
+    Message message;
+    message.used = 0;
+    message.add("%s with mask %#x, which does not name the calling lane,", operation_name(operation), mask);
 #ifdef CUNUMPY_CPU_CHECK
-    trap(text, self.place.file, (int)self.place.line);
+    if (self.place.file != nullptr && !add_header(message, self.place))
+        trap(message.text, self.place.file, (int)self.place.line);
 #else
     (void)self;
-    trap(text);
 #endif
+    trap(message.text);
 }
 
 #ifdef CUNUMPY_CPU_CHECK

@@ -33,8 +33,7 @@ CUNUMPY_CPU_PLAIN static void wait_for_grid() {
             trap("grid.sync(), which a block that has ended does not reach,");
         if (ended != 0) fail("%s", "");  // a block that failed says why
 #ifdef CUNUMPY_CPU_CHECK
-        CUNUMPY_CPU_TELL(end_turn, );
-        CUNUMPY_CPU_TELL(take_turn, );
+        CUNUMPY_CPU_TELL(pass_turn, );
 #else
         system_sched_yield();
 #endif

@@ -45,10 +45,10 @@ struct KindBits<double> {
 // What every runner has: bytes and kinds of the kernel's parameters.
 template <class... P>
 struct Parameters {
-    static unsigned int parameters(unsigned int* sizes) {
-        const unsigned int all[] = {((unsigned int)sizeof(P) | KindBits<P>::value)..., 0};
-        for (unsigned int i = 0; i < sizeof...(P); ++i) sizes[i] = all[i];
-        return sizeof...(P);
+    CUNUMPY_CPU_PLAIN static unsigned int parameters(unsigned int* sizes) {
+        unsigned int count = 0;
+        ((sizes[count++] = (unsigned int)sizeof(P) | KindBits<P>::value), ...);
+        return count;
     }
 };
 
@@ -417,7 +417,7 @@ CUNUMPY_CPU_PLAIN __attribute__((noinline)) static void check_barrier(const bool
         unsigned int count = 0;
         for (unsigned int i = 0; i < threads; ++i) count += ended[i];
         if (count == threads) return;
-        if (count != 0) fail_ended(ended, threads, Place{file, line});
+        if (count != 0) fail_ended(ended, threads, Place{file, line, nullptr});
     }
     CUNUMPY_CPU_TELL(block_barrier, );
 }

@@ -13,7 +13,7 @@ static bool printed = false;  // since the last flush
 extern "C" int system_fflush(void* stream) asm(CUNUMPY_CPU_SYMBOL "fflush");
 
 // To be called at the end of a launch: brings out what the kernel printed, as a synchronisation does on a GPU.
-static inline void flush_output() {
+CUNUMPY_CPU_PLAIN static inline void flush_output() {
     if (!__atomic_load_n(&printed, __ATOMIC_RELAXED)) return;
     __atomic_store_n(&printed, false, __ATOMIC_RELAXED);
     system_fflush(nullptr);

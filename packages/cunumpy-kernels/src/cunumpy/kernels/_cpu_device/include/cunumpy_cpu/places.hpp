@@ -1,6 +1,7 @@
 // Places in a kernel's text, for the messages of checked builds.
 //
-// Functions of CUDA's that wait know where they are called: note_place() puts file and line into the thread's data.
+// Functions of CUDA's that wait know where they are called: note_place() puts file and line into the thread's data, and where
+// the code goes on. If the file is one of our headers, that tells the line that called it.
 #pragma once
 
 namespace cunumpy_cpu {
@@ -8,6 +9,7 @@ namespace cunumpy_cpu {
 struct Place {
     const char* file;
     unsigned int line;
+    const void* code;
     bool operator==(const Place& other) const { return line == other.line && file == other.file; }
 };
 

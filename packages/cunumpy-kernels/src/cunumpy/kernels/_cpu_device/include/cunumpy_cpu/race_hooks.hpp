@@ -16,9 +16,12 @@ CUNUMPY_CPU_HOOK void cunumpy_check_grid_barrier();  // all blocks have
 // no more turns, and 0 is returned, after a fault.
 CUNUMPY_CPU_HOOK int cunumpy_check_take_turn();
 CUNUMPY_CPU_HOOK void cunumpy_check_end_turn();
+CUNUMPY_CPU_HOOK int cunumpy_check_pass_turn();  // ends it, and takes the next
 // A view of <cunumpy/array_view.cuh> was given an index that it does not have. Ends the launch.
 CUNUMPY_CPU_HOOK void cunumpy_check_view(const char* name, const void* data, long long index, int axis, long long extent,
                                          const void* place);
+// Where in the library some code is.
+CUNUMPY_CPU_HOOK unsigned long long cunumpy_check_place(const void* code);
 // Whether the thread of the system can't leave the launch just now.
 CUNUMPY_CPU_HOOK int cunumpy_check_is_busy();
 

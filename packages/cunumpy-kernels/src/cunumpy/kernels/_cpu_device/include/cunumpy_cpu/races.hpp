@@ -25,10 +25,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <new>
 #include <unordered_map>
 #include <vector>
 
-namespace races {
+namespace cunumpy_cpu_races {
 
 enum Kind : unsigned char { READ, WRITE, ATOMIC, VOLATILE_READ, VOLATILE_WRITE };
 
@@ -118,8 +119,9 @@ static inline BlockState& state() { return only_state; }
 // While there is one, a launch that takes too long is not left: what is noted here stays whole.
 struct Busy {
     static inline thread_local volatile bool now = false;
-    Busy() { now = true; }
-    ~Busy() { now = false; }
+    const bool before;
+    Busy() : before(now) { now = true; }
+    ~Busy() { now = before; }
 };
 
 static inline const void* place_of(unsigned int offset) { return code_start + (int)offset; }
@@ -718,6 +720,7 @@ static void watch(Shadow& shadow, size_t bytes, unsigned int shift, bool shared)
 
 // Makes the granules of a region smaller.
 __attribute__((noinline, cold)) static void narrow(Shadow& shadow, unsigned int shift) {
+    Busy busy;
     const Shadow old = shadow;
     watch(shadow, old.bytes, shift, old.shared);
     if (shadow.usual != nullptr) {
@@ -756,6 +759,13 @@ static void forget_kept(bool all) {
     kept.resize(left);
 }
 
+// Bytes of `kept`. Of a small map so many that their number is bounded, too.
+static size_t kept_bytes() {
+    size_t bytes = 0;
+    for (const Kept& one : kept) bytes += one.granules * GRANULE_BYTES < 65536 ? 65536 : one.granules * GRANULE_BYTES;
+    return bytes;
+}
+
 // Before `watch`. Places are within 2 GB of `library`.
 static void begin_launch(unsigned long long number_of_blocks, bool cooperative, const void* library) {
     code_start = (const char*)library;
@@ -777,6 +787,17 @@ static void begin_launch(unsigned long long number_of_blocks, bool cooperative, 
         }
 }
 
+// In a forked process, whose parent had a launch under way in another thread. What is half done stays where it is.
+static void start_anew() {
+    new (&kept) std::vector<Kept>();
+    new (&releases) std::vector<Release>();
+    new (&acquisitions) std::vector<Acquisition>();
+    new (&last_releases) Table();
+    new (&grid_times) std::vector<unsigned int>();
+    new (&grid_arrivals) std::vector<unsigned int>();
+    only_state.pending = only_state.guessing = false;
+}
+
 // Also after a launch that a trap has ended.
 static void end_launch() {
     settle_pending();
@@ -789,7 +810,8 @@ static void end_launch() {
     forget_kept(false);
 }
 
-}  // namespace races
+}  // namespace cunumpy_cpu_races
+namespace races = cunumpy_cpu_races;
 
 #define CUNUMPY_CPU_HOOK extern "C" __attribute__((visibility("hidden"), used))
 CUNUMPY_CPU_HOOK void cunumpy_check_block(unsigned long long number) {

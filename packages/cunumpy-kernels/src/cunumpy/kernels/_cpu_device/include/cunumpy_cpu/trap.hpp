@@ -117,7 +117,7 @@ struct GridBarrier {
 };
 
 struct TrapState {
-    void* place;  // where cunumpy_cpu_leave goes
+    void* place;  // where cunumpy_cpu_leave goes; null when the kernel has ended, or is being left
     char* message;
     size_t size;
     bool fibers;        // does the launch run fibers now?
@@ -134,20 +134,22 @@ CUNUMPY_CPU_PLAIN static void leave_grid(GridBarrier* grid) {
 }
 
 // Ends the launch with a message in the manner of printf.
-[[noreturn]] __attribute__((noinline, cold, format(printf, 1, 2))) static void fail(const char* format, ...) {
+[[noreturn]] __attribute__((noinline, cold, format(printf, 1, 2))) CUNUMPY_CPU_PLAIN static void fail(const char* format, ...) {
     TrapState* state = trap_state;
     if (state == nullptr) __builtin_trap();
+    void* const place = state->place;
+    state->place = nullptr;  // no signal leaves once more
     leave_grid(state->grid);
     va_list values;
     va_start(values, format);
     __builtin_vsnprintf(state->message, state->size, format, values);
     va_end(values);
-    cunumpy_cpu_leave(state->place);
+    cunumpy_cpu_leave(place);
 }
 
 // Ends the launch: "<what> in block (x, y, z), thread (x, y, z) at <file>:<line>"; without a file none is named.
-[[noreturn]] __attribute__((noinline, cold)) static void trap(const char* what, const char* file = nullptr,
-                                                              int line = 0) {
+[[noreturn]] __attribute__((noinline, cold)) CUNUMPY_CPU_PLAIN static void trap(const char* what, const char* file = nullptr,
+                                                                                int line = 0) {
     char place[300] = "";
     if (file != nullptr) __builtin_snprintf(place, sizeof place, " at %s:%d", file, line);
     const uint3 block = true_block(), thread = true_thread();
@@ -164,12 +166,18 @@ struct Bare<F&> {
     typedef F type;
 };
 
+template <class F>
+CUNUMPY_CPU_PLAIN static void run_and_close(void* work) {
+    (*(F*)work)();
+    trap_state->place = nullptr;  // the way back will be gone
+}
+
 // Runs work(); false if a trap ended it, whose text is then in the message.
 template <class F>
-inline bool run_guarded(F&& work, char* message, size_t size) {
+CUNUMPY_CPU_PLAIN inline bool run_guarded(F&& work, char* message, size_t size) {
     TrapState state{nullptr, message, size, false, nullptr}, *const outer = trap_state;
     trap_state = &state;
-    const int trapped = cunumpy_cpu_guard(&state.place, [](void* run) { (*(typename cunumpy_cpu::Bare<F>::type*)run)(); }, (void*)&work);
+    const int trapped = cunumpy_cpu_guard(&state.place, run_and_close<typename cunumpy_cpu::Bare<F>::type>, (void*)&work);
     trap_state = outer;
     return trapped == 0;
 }
