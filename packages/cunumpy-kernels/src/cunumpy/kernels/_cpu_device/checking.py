@@ -147,6 +147,7 @@ def library_memory(library: Path, constant: set[str]) -> list[tuple[int, int, in
     ).stdout
     sections: dict[int, str] = {}
     found: dict[tuple[int, int], tuple[int, int, int, str, bool, bool]] = {}
+    dynamic: set[str] = set()
     for line in listed.splitlines():
         if (section := _SECTION.match(line)) is not None:
             sections[int(section[1])] = section[2]
@@ -156,7 +157,10 @@ def library_memory(library: Path, constant: set[str]) -> list[tuple[int, int, in
         begin, size = int(symbol["value"], 16), int(symbol["size"], 0)
         where = sections.get(int(symbol["at"]), "")
         if symbol["kind"] == "TLS":
-            found.setdefault((_SHARED, begin), (_SHARED, begin, size or -1, name, False, True))
+            if not size:  # they all begin at the same address, each for kernels of its own
+                dynamic.add(name)
+                name = " or ".join(sorted(dynamic))
+            found[_SHARED, begin] = _SHARED, begin, size or -1, name, False, True
         elif size:
             read_only = where.startswith((".rodata", ".data.rel.ro")) or name.partition(".")[0] in constant
             found.setdefault(
@@ -456,7 +460,7 @@ copies of its arrays would be lost where another one has copies of the same arra
 
 
 _MAX_KEPT = 1 << 28
-"""So many bytes all libraries together may keep to note who used their memory; the one that was used last may keep as many."""
+"""So many bytes all libraries together may keep to note who used their memory, but for the one that was used last."""
 
 
 class _Kept:

@@ -299,6 +299,7 @@ void chain(int number, siginfo_t* info, void* context) {
 }
 
 bool in_library(const Job& job, uintptr_t code);
+void append_code(Worker& self, uintptr_t code);
 
 void on_fault(int number, siginfo_t* info, void* context) {
     Worker& self = own_worker;
@@ -343,6 +344,7 @@ void on_kick(int number, siginfo_t* info, void* context) {
     else
         snprintf(self.message, sizeof self.message, "was interrupted by Ctrl-C (SIGINT), and was");
     append_where(self, self.message, sizeof self.message);
+    append_code(self, registers((ucontext_t*)context).code);
     go_on((ucontext_t*)context, self.launch->leave, place);
 }
 
@@ -667,10 +669,15 @@ void report_fault(Worker& self, int number, siginfo_t* info, ucontext_t* context
         append_nearest(*self.job, address, text, size);
     }
     append_where(self, text, size);
+    append_code(self, at.code);
+}
+
+// In checked launches, in the form for which checking.py puts file and line.
+void append_code(Worker& self, uintptr_t code) {
     const Function& function = *self.job->function;
-    if (!function.checked || !in_library(*self.job, at.code)) return;
-    const size_t used = strnlen(text, size);  // checking.py puts file and line there
-    snprintf(text + used, size - used, "@{%llx}", (u64)(at.code - function.library));
+    if (!function.checked || !in_library(*self.job, code)) return;
+    const size_t used = strnlen(self.message, sizeof self.message);
+    snprintf(self.message + used, sizeof self.message - used, "@{%llx}", (u64)(code - function.library));
 }
 
 unsigned long main_thread = 0;  // that of Python
