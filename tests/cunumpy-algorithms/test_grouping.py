@@ -140,7 +140,7 @@ def test_no_cells() -> None:
         ([0], 0, ArgumentError, "'sorted_cells' holds 0 at position 0"),
         (np.array([0, 2**64 - 1], np.uint64), 2, ArgumentError, f"holds {2**64 - 1} at position 1"),
         ([0], -1, ArgumentError, "argument 'n_cells' must be non-negative, got -1"),
-        ([0], 1.5, ArgumentTypeError, "argument 'n_cells' must be an integer, got float 1.5"),
+        ([0], 1.5, ArgumentTypeError, r"argument 'n_cells' must be an integer, got float \(1.5\)"),
         ([0.5], 1, ArgumentTypeError, "'sorted_cells' must have an integer dtype"),
         ([False], 1, ArgumentTypeError, "'sorted_cells' must have an integer dtype"),
     ],

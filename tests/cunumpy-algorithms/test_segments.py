@@ -361,8 +361,8 @@ def test_deterministic_is_the_order_of_the_host_anyway() -> None:
         (0, 1, ArgumentError, r"argument 'keys' must be 1D, got 0 dimension"),
         ([0], -1, ArgumentError, "argument 'n_segments' must be non-negative, got -1"),
         ([0], 2**58 + 1, ArgumentError, r"argument 'n_segments' must be at most 2\*\*58"),
-        ([0], 1.0, ArgumentTypeError, "argument 'n_segments' must be an integer, got float 1.0"),
-        ([0], True, ArgumentTypeError, "argument 'n_segments' must be an integer, got bool True"),
+        ([0], 1.0, ArgumentTypeError, r"argument 'n_segments' must be an integer, got float \(1.0\)"),
+        ([0], True, ArgumentTypeError, r"argument 'n_segments' must be an integer, got bool \(True\)"),
         ([0], None, ArgumentTypeError, "argument 'n_segments' must be an integer"),
     ],
 )

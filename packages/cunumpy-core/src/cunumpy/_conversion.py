@@ -6,7 +6,6 @@ but for `to_cunumpy`, whose purpose is to follow it, and for `as_device_array` w
 
 from __future__ import annotations
 
-import operator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -192,7 +191,12 @@ def as_device_array(
             )
         value = _gate.as_device_source(value, function="as_device_array", argument=argument)
     if ndim is not None:
-        _gate.check_ndim(value, _checked_count(ndim), function="as_device_array", argument=argument)
+        _gate.check_ndim(
+            value,
+            _gate.as_integer(ndim, function="as_device_array", argument="ndim"),
+            function="as_device_array",
+            argument=argument,
+        )
     if wanted is not None and value.dtype.kind == "c" and wanted.kind != "c":
         raise ArgumentTypeError(
             f"as_device_array: argument {argument!r} is complex ({_gate.describe(value)}) and the wanted dtype is "
@@ -352,13 +356,6 @@ def _cast(host: np.ndarray, dtype: np.dtype[Any], argument: str) -> np.ndarray:
             f"represent; round or scale them, cast them with .astype({str(dtype)!r}), or ask for another dtype."
         )
     return cast
-
-
-def _checked_count(ndim: Any) -> int:
-    try:
-        return operator.index(ndim)
-    except TypeError:
-        raise ArgumentTypeError(f"as_device_array: argument 'ndim' must be an integer, got {ndim!r}.") from None
 
 
 def _text(function: str, array: Any) -> str:

@@ -6,6 +6,7 @@ masked arrays, ragged lists, byte order and read-only memory are decided on in o
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,20 @@ def as_truth(value: object, *, function: str, argument: str) -> bool:
     if not isinstance(value, (str, bytes)) and (isinstance(value, np.generic) or not hasattr(value, "ndim")):
         return bool(value)
     raise ArgumentTypeError(f"{function}: argument {argument!r} must be True or False, got {given(value)}.")
+
+
+def as_integer(value: Any, *, function: str, argument: str) -> int:
+    """Return an integer of Python's; refuse floats, text, and bools, which are no numbers here."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        is_number = hasattr(value, "__int__") and not getattr(value, "shape", ())
+        remedy = "; convert it with int(...) if that is meant" if is_number else ""
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} must be an integer, got {given(value)}{remedy}."
+        ) from None
 
 
 def as_host_array(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
-import numpy as np
-
 from cunumpy import _arrays, _gate
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError
 
 _MOST = 2**58
 """Entries of up to 16 bytes that NumPy can count the bytes of."""
@@ -17,14 +14,7 @@ _MOST = 2**58
 
 def count_of(value: Any, function: str, argument: str) -> int:
     """Turn a number of segments or cells into an int."""
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        count = operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be an integer, got {_gate.describe(value)} {value!r}."
-        ) from None
+    count = _gate.as_integer(value, function=function, argument=argument)
     if count < 0:
         raise ArgumentError(f"{function}: argument {argument!r} must be non-negative, got {count}.")
     if count > _MOST:

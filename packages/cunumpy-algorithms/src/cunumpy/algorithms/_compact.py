@@ -8,7 +8,7 @@ import numpy as np
 
 from cunumpy import _arrays, _gate
 from cunumpy.algorithms import _host
-from cunumpy.algorithms._entries import as_axis, axis_of, backend_of, name_of
+from cunumpy.algorithms._entries import axis_of, backend_of, name_of
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 _FUNCTION = "compact_by_mask"
@@ -71,7 +71,7 @@ def compact_by_mask(mask: Any, *arrays: Any, axis: int = 0) -> int:
         )
     if mask.ndim != 1:
         raise ArgumentError(f"{_FUNCTION}: argument 'mask' must be 1D, got shape {mask.shape}.")
-    wanted = as_axis(axis, _FUNCTION)
+    wanted = _gate.as_integer(axis, function=_FUNCTION, argument="axis")
     targets: list[tuple[Any, int]] = []
     for i, given in enumerate(arrays):
         array = _as_target(given, name_of(i), on_device)

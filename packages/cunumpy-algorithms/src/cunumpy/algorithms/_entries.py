@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,16 +26,6 @@ def backend_of(function: str, leading: str, value: Any, arrays: tuple[Any, ...],
 def name_of(index: int) -> str:
     """Give the name of one of the arrays in messages."""
     return f"arrays[{index}]"
-
-
-def as_axis(axis: Any, function: str) -> int:
-    """Return an axis as an int."""
-    try:
-        return operator.index(axis)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument 'axis' must be an integer, got {_gate.describe(axis)}."
-        ) from None
 
 
 def axis_of(array: Any, axis: int, n: int, *, function: str, argument: str, leading: str) -> int:

@@ -487,7 +487,7 @@ def _key_cells(
     function: str, keys: Any, ndim: int, levels: int | None, hilbert: bool, check: bool | None
 ) -> tuple[Any, ...]:
     on_device = _gate.common_backend(function, keys=keys) == "cupy"
-    ndim = _as_index(function, "ndim", ndim)
+    ndim = _gate.as_integer(ndim, function=function, argument="ndim")
     if ndim not in (2, 3):
         raise ArgumentError(f"{function}: argument 'ndim' must be 2 or 3, got {ndim}.")
     keys = _as_integers(function, "keys", keys, on_device)
@@ -598,19 +598,8 @@ def _limit(ndim: int, dtype: np.dtype[Any]) -> int:
     return (MAX_MORTON_LEVELS if dtype.itemsize == 8 else _UINT32_LEVELS)[ndim]
 
 
-def _as_index(function: str, argument: str, value: Any) -> int:
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be an integer, got {value!r} ({_gate.describe(value)})."
-        ) from None
-
-
 def _levels(function: str, levels: Any, ndim: int, dtype: np.dtype[Any]) -> int:
-    number = _as_index(function, "levels", levels)
+    number = _gate.as_integer(levels, function=function, argument="levels")
     most = _limit(ndim, dtype)
     if not 1 <= number <= most:
         raise ArgumentError(

@@ -9,7 +9,7 @@ import numpy as np
 from cunumpy import _gate
 from cunumpy.algorithms import _host
 from cunumpy.algorithms._arguments import count_of
-from cunumpy.algorithms._entries import as_axis, as_outputs, axis_of, backend_of, name_of, plain
+from cunumpy.algorithms._entries import as_outputs, axis_of, backend_of, name_of, plain
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def _as_payload(arrays: tuple[Any, ...], function: str) -> list[np.ndarray]:
 
 
 def _axes(payload: Sequence[Any], axis: Any, n: int, function: str, leading: str) -> list[int]:
-    wanted = as_axis(axis, function)
+    wanted = _gate.as_integer(axis, function=function, argument="axis")
     return [
         axis_of(array, wanted, n, function=function, argument=name_of(i), leading=leading)
         for i, array in enumerate(payload)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 from contextlib import nullcontext
 from threading import RLock
@@ -82,7 +81,7 @@ class HostStaging:
                 f"HostStaging: argument 'dtype' is {self._dtype}; Python objects can't be staged, choose a dtype of "
                 "numbers."
             )
-        count = _index(buffers, "HostStaging", "buffers")
+        count = _gate.as_integer(buffers, function="HostStaging", argument="buffers")
         if count < 1:
             raise ArgumentError(f"HostStaging: argument 'buffers' must be at least 1, got {count}.")
         self._slots = [_Slot() for _ in range(count)]
@@ -371,18 +370,7 @@ class StagedCopy:
 
 def _checked_shape(shape: Any) -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)
-    checked = tuple(_index(size, "HostStaging", "shape") for size in sizes)
+    checked = tuple(_gate.as_integer(size, function="HostStaging", argument="shape") for size in sizes)
     if any(size < 0 for size in checked):
         raise ArgumentError(f"HostStaging: argument 'shape' must not be negative, got {shape!r}.")
     return checked
-
-
-def _index(value: Any, function: str, argument: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be made of integers, got {value!r}."
-            if argument == "shape"
-            else f"{function}: argument {argument!r} must be an integer, got {value!r}."
-        ) from None

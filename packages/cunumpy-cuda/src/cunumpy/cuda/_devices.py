@@ -9,7 +9,6 @@ check of device numbers. Where CuPy is installed, that imports it.
 
 from __future__ import annotations
 
-import operator
 import warnings
 from dataclasses import dataclass, fields
 from importlib import import_module
@@ -540,19 +539,8 @@ def _cupy(function: str) -> ModuleType:
     return _backend.require_cupy(function)
 
 
-def _integer(value: Any, function: str, argument: str) -> int:
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be an integer, got {_gate.given(value)}."
-        ) from None
-
-
 def _natural(value: Any, function: str, argument: str) -> int:
-    number = _integer(value, function, argument)
+    number = _gate.as_integer(value, function=function, argument=argument)
     if number < 0:
         raise ArgumentError(f"{function}: argument {argument!r} must not be negative, got {_gate.given(number)}.")
     if number >= 2**63:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,20 +131,8 @@ def module_of(backend: BackendType) -> Any:
     return np if backend == "numpy" else _backend.require_cupy("PhiloxGenerator")
 
 
-def checked_integer(value: Any, function: str, argument: str) -> int:
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be an integer, got {value!r}; convert it with int(...) if that is "
-            "meant."
-        ) from None
-
-
 def checked_position(value: Any, function: str) -> int:
-    number = checked_integer(value, function, "position")
+    number = _gate.as_integer(value, function=function, argument="position")
     if not 0 <= number <= POSITIONS:
         raise ArgumentError(f"{function}: the position must be in [0, 2^56], got {number}.")
     return number
@@ -176,7 +163,7 @@ def _dtype(function: str, dtype: Any, integer: bool) -> np.dtype[Any]:
 
 def shape_of_size(function: str, size: Any) -> tuple[int, ...]:
     entries = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    shape = tuple(checked_integer(entry, function, "size") for entry in entries)
+    shape = tuple(_gate.as_integer(entry, function=function, argument="size") for entry in entries)
     if any(entry < 0 for entry in shape):
         raise ArgumentError(f"{function}: argument 'size' must not be negative, got {size}.")
     if len(shape) > 64 or math.prod(shape) > MOST:
@@ -196,7 +183,7 @@ def _parameter(function: str, argument: str, value: Any, backend: BackendType, d
     integer = dtype.kind != "f"
     if isinstance(value, (int, float, np.generic)):
         if integer:
-            return checked_integer(value, function, argument)
+            return _gate.as_integer(value, function=function, argument=argument)
         if isinstance(value, np.generic) and value.dtype.kind not in "biuf":
             raise ArgumentTypeError(f"{function}: argument {argument!r} must be a real number, got {value!r}.")
         try:
@@ -298,7 +285,7 @@ def _widened(ends: Any, step: int, wide: type, draw: Draw) -> Any:
 def population_of(function: str, argument: str, value: Any, axis: int, p: Any = None) -> tuple[BackendType, Any, int]:
     """Return the backend, the array (None for a number of elements), and how many entries there are."""
     if isinstance(value, (int, np.integer)):
-        count = checked_integer(value, function, argument)
+        count = _gate.as_integer(value, function=function, argument=argument)
         if count < 0:
             raise ArgumentError(f"{function}: argument {argument!r} must not be negative, got {count}.")
         if count > 2**63:
@@ -318,7 +305,7 @@ def population_of(function: str, argument: str, value: Any, axis: int, p: Any = 
             f"{function}: argument {argument!r} must be an integer or have at least one dimension, got "
             f"{_gate.describe(value)}."
         )
-    number = checked_integer(axis, function, "axis")
+    number = _gate.as_integer(axis, function=function, argument="axis")
     if not -array.ndim <= number < array.ndim:
         raise ArgumentError(
             f"{function}: argument 'axis' is {number}, but argument {argument!r} has {array.ndim} dimension(s)."

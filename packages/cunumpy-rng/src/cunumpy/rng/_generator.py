@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _threads
+from cunumpy import _gate, _threads
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.rng._draws import (
     LARGEST,
@@ -16,7 +16,6 @@ from cunumpy.rng._draws import (
     POSITIONS,
     Draw,
     beyond_dtype_text,
-    checked_integer,
     checked_position,
     checked_probabilities,
     empty_interval_text,
@@ -72,7 +71,7 @@ def stream_number(rank: int = 0, component: int = 0) -> int:
     """
     numbers = []
     for argument, value in (("rank", rank), ("component", component)):
-        number = checked_integer(value, "stream_number", argument)
+        number = _gate.as_integer(value, function="stream_number", argument=argument)
         if not 0 <= number < 2**32:
             raise ArgumentError(f"stream_number: argument {argument!r} must be in [0, 2^32), got {number}.")
         numbers.append(number)
@@ -145,8 +144,8 @@ class PhiloxGenerator:
     __slots__ = ("_lock", "_position", "_seed", "_stream")
 
     def __init__(self, seed: int, stream: int = 0) -> None:
-        self._seed = checked_integer(seed, "PhiloxGenerator", "seed") % 2**64
-        self._stream = checked_integer(stream, "PhiloxGenerator", "stream") % 2**64
+        self._seed = _gate.as_integer(seed, function="PhiloxGenerator", argument="seed") % 2**64
+        self._stream = _gate.as_integer(stream, function="PhiloxGenerator", argument="stream") % 2**64
         self._position = 0
         self._lock = Lock()
 
@@ -199,7 +198,7 @@ class PhiloxGenerator:
         >>> generator.position
         10
         """
-        step = checked_integer(blocks, "PhiloxGenerator.advance", "blocks")
+        step = _gate.as_integer(blocks, function="PhiloxGenerator.advance", argument="blocks")
         with self._lock:
             self._position = checked_position(self._position + step, "PhiloxGenerator.advance")
 
@@ -218,8 +217,8 @@ class PhiloxGenerator:
             keys = set()
         if keys != {"seed", "stream", "position"}:
             raise ArgumentTypeError(f"{function}: must be a dict with the keys seed, stream, position, got {state!r}.")
-        seed = checked_integer(state["seed"], function, "seed") % 2**64
-        stream = checked_integer(state["stream"], function, "stream") % 2**64
+        seed = _gate.as_integer(state["seed"], function=function, argument="seed") % 2**64
+        stream = _gate.as_integer(state["stream"], function=function, argument="stream") % 2**64
         position = checked_position(state["position"], function)
         with self._lock:
             self._seed, self._stream, self._position = seed, stream, position

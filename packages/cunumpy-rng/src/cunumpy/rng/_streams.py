@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import operator
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -600,15 +599,7 @@ def _holds_text(value: Any) -> bool:
 
 def _natural(value: Any, function: str, argument: str) -> int:
     """Return an integer that is not negative, of any size."""
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be an integer, got {value!r}; convert it with int(...) if that is "
-            "meant."
-        ) from None
+    number = _gate.as_integer(value, function=function, argument=argument)
     if number < 0:
         raise ArgumentError(f"{function}: argument {argument!r} must not be negative, got {number}.")
     return number
