@@ -10,8 +10,9 @@ import numpy as np
 
 from cunumpy import _arrays, _backend, _conversion, _gate
 from cunumpy._call_sites import warn
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyWarning, MixedBackendError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyWarning
 from cunumpy.rng._generator import PhiloxGenerator, stream_number
+from cunumpy.rng._library_draws import any_on_host, as_host_parameter, checks_values, draw_parameters, size_of_draw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -397,12 +398,12 @@ class RandomStreams:
         method = getattr(generator, "normal", None)
         if isinstance(generator, PhiloxGenerator):
             return method(loc, scale, size)  # type: ignore[misc]
-        if not _checks_values(generator) and _host_any(scale, function, "scale", lambda scale: scale < 0):
+        if not checks_values(generator) and any_on_host(scale, function, "scale", lambda scale: scale < 0):
             raise ArgumentError(f"{function}: argument 'scale' must not be negative, got {scale!r}.")
-        loc, scale = _parameters(generator, function, size, loc=loc, scale=scale)
+        loc, scale = draw_parameters(generator, function, size, loc=loc, scale=scale)
         if method is not None:
             return method(loc, scale, size)
-        return loc + scale * generator.standard_normal(_size(size, loc, scale))
+        return loc + scale * generator.standard_normal(size_of_draw(size, loc, scale))
 
     def uniform(
         self, low: Any = 0.0, high: Any = 1.0, size: int | tuple[int, ...] | None = None, rng: Any = None
@@ -444,18 +445,18 @@ class RandomStreams:
         method = getattr(generator, "uniform", None)
         if isinstance(generator, PhiloxGenerator):
             return method(low, high, size)  # type: ignore[misc]
-        if not (_checks_values(generator) or _arrays.is_device_array(low) or _arrays.is_device_array(high)):
+        if not (checks_values(generator) or _arrays.is_device_array(low) or _arrays.is_device_array(high)):
             with np.errstate(over="ignore", invalid="ignore"):
-                width = np.subtract(_host(high, function, "high"), _host(low, function, "low"))
+                width = np.subtract(as_host_parameter(high, function, "high"), as_host_parameter(low, function, "low"))
             if not np.isfinite(width).all() or (width < 0).any():
                 raise ArgumentError(
                     f"{function}: arguments 'low' and 'high' must be finite, as their difference, and in order, "
                     f"got {low!r} and {high!r}."
                 )
-        low, high = _parameters(generator, function, size, low=low, high=high)
+        low, high = draw_parameters(generator, function, size, low=low, high=high)
         if method is not None:
             return method(low, high, size)
-        return low + (high - low) * self.random(_size(size, low, high), generator)
+        return low + (high - low) * self.random(size_of_draw(size, low, high), generator)
 
     # --- state --------------------------------------------------------------------------------------------------------
 
@@ -631,77 +632,6 @@ def _random_module(backend: str, function: str) -> Any:
 
 def _refuse_state(function: str, found: str) -> NoReturn:
     raise ArgumentTypeError(f"{function}: a state {found}; assign what the property gave.")
-
-
-# --- draws with parameters --------------------------------------------------------------------------------------------
-
-
-def _checks_values(generator: Any) -> bool:
-    """Tell whether a generator refuses parameters of the right kind that have no distribution."""
-    return isinstance(generator, (np.random.Generator, np.random.RandomState))
-
-
-def _host(value: Any, function: str, argument: str) -> Any:
-    if type(value) in (float, int):
-        return value
-    return _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biuf", native=True)
-
-
-def _host_any(value: Any, function: str, argument: str, condition: Any) -> bool:
-    """Tell whether a condition holds for any element, where looking does not cost a wait for the device."""
-    return not _arrays.is_device_array(value) and bool(np.any(condition(_host(value, function, argument))))
-
-
-def _parameters(generator: Any, function: str, size: Any, **values: Any) -> list[Any]:
-    """Make the parameters of a draw scalars or arrays of the generator's backend, which fit together and to `size`."""
-    if all(type(value) in (float, int) for value in values.values()):
-        return list(values.values())
-    on_device = type(generator).__module__.partition(".")[0] == "cupy"
-    found = []
-    for argument, value in values.items():
-        is_device = _arrays.is_device_array(value)
-        if is_device != on_device and (is_device or isinstance(value, np.ndarray)):
-            there, remedy = ("CuPy", "cupy") if on_device else ("NumPy", "numpy")
-            raise MixedBackendError(
-                f"{function}: argument {argument!r} is {_gate.describe(value)}, but the generator draws by {there}; "
-                f"convert it with xp.to_{remedy}({argument})."
-            )
-        found.append(value if is_device else _host(value, function, argument))
-    _check_shapes(function, size, dict(zip(values, map(np.shape, found), strict=True)))
-    if on_device:
-        for i, (value, host) in enumerate(zip(values.values(), found, strict=True)):
-            if isinstance(value, np.generic):
-                found[i] = value
-            elif isinstance(host, np.ndarray):
-                found[i] = _conversion.copy_to_device(np.asarray(host, order="C"), function)
-        return found
-    return [host.astype(np.float64, copy=False) if isinstance(host, np.ndarray) else host for host in found]
-
-
-def _check_shapes(function: str, size: Any, shapes: dict[str, tuple[int, ...]]) -> None:
-    given = ", ".join(f"{argument!r} of shape {shape}" for argument, shape in shapes.items())
-    try:
-        shape = np.broadcast_shapes(*shapes.values())
-    except ValueError:
-        raise ArgumentError(f"{function}: arguments {given} can't be broadcast; give them one shape.") from None
-    if size is not None:
-        wanted = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-        try:
-            fits = np.broadcast_shapes(shape, wanted) == wanted
-        except ValueError:
-            fits = False
-        if not fits:
-            raise ArgumentError(
-                f"{function}: argument 'size' is {size}, to which {given} can't be broadcast; leave it out, or "
-                "give the shape of the draw."
-            )
-
-
-def _size(size: Any, first: Any, second: Any) -> Any:
-    """Return the shape of a draw, where it is left to the parameters."""
-    if size is not None:
-        return size
-    return np.broadcast_shapes(np.shape(first), np.shape(second)) or None
 
 
 # --- state of generators ----------------------------------------------------------------------------------------------
