@@ -10,10 +10,11 @@ import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from cunumpy.cuda._brackets import OPENING, end_of_group, partners, split
 from cunumpy.cuda._tokens import Tokens, is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 Path = tuple[str, ...]
 _Entry = TypeVar("_Entry")
@@ -42,8 +43,6 @@ _SPECIFIERS = frozenset(
     }
 )
 _LAUNCH_ATTRIBUTES = frozenset({"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__"})
-_OPENING = {"(": ")", "[": "]", "{": "}"}
-_CLOSING = {closing: opening for opening, closing in _OPENING.items()}
 _INTERESTING = frozenset(
     {
         "{",
@@ -162,104 +161,6 @@ class Declarations:
             if (path := opened + name) in table:
                 return path, table[path]
         return None
-
-
-def split(words: Sequence[str], start: int, stop: int, *, angles: bool = True) -> Iterator[tuple[int, int]]:
-    """Give the pieces between commas that stand in no brackets; none for no words."""
-    depth, angle_depth, begin = 0, 0, start
-    if start == stop:
-        return
-    for index in range(start, stop):
-        word = words[index]
-        if word in _OPENING:
-            depth += 1
-        elif word in _CLOSING:
-            depth = max(depth - 1, 0)
-        elif depth == 0 and angles and word in ("<", ">"):
-            if word == ">" or (index > start and is_name(words[index - 1])):
-                angle_depth = max(angle_depth + (1 if word == "<" else -1), 0)
-        elif word == "," and depth == 0 and angle_depth == 0:
-            yield begin, index
-            begin = index + 1
-    yield begin, stop
-
-
-def end_of_group(words: Sequence[str], start: int, stop: int) -> int:
-    """Return the place after the bracket that closes the one at `start`; `stop` if none does.
-
-    For template arguments, signs of comparison count only outside brackets, as in C++, and ``<`` only after a name.
-    """
-    angles = words[start] == "<"
-    depth = angle_depth = 0
-    for index in range(start, stop):
-        word = words[index]
-        if word in _OPENING:
-            depth += 1
-        elif word in _CLOSING:
-            depth -= 1
-            if depth < 0 or (depth == 0 and not angles):
-                return index + 1 if depth == 0 else stop
-        elif angles and depth == 0:
-            if word == "<":
-                angle_depth += index == start or is_name(words[index - 1])
-            elif word == ">":
-                angle_depth -= 1
-                if angle_depth == 0:
-                    return index + 1
-            elif word == ";":
-                break
-    return stop
-
-
-def partners(tokens: Tokens) -> dict[int, int]:
-    """Return for each opening bracket the place of the closing one; those without one are missing.
-
-    Of undecided branches each starts from the brackets that were open before the first; what they leave open alike is
-    closed together.
-    """
-    found: dict[int, int] = {}
-    stack: list[int] = []
-    alike: dict[int, list[int]] = {}
-    saved: list[tuple[list[int], list[list[int]]]] = []
-    words = tokens.words
-    branches = iter([*tokens.branches, None])
-    branch = next(branches)
-    for index in [*(i for i, word in enumerate(words) if word in _BRACKETS), len(words)]:
-        while branch is not None and branch.place <= index:
-            if branch.kind == "if":
-                saved.append((stack[:], []))
-            else:
-                before, ends = saved[-1]
-                ends.append(stack)
-                if branch.kind == "else":
-                    stack = before[:]
-                else:
-                    saved.pop()
-                    for end in ends[:-1]:
-                        if len(end) == len(stack):
-                            for mine, other in zip(stack, end, strict=True):
-                                if mine != other:
-                                    alike.setdefault(mine, []).append(other)
-            branch = next(branches)
-        if index == len(words):
-            break
-        word = words[index]
-        if word in _OPENING:
-            stack.append(index)
-            continue
-        opening = _CLOSING[word]
-        for place in range(len(stack) - 1, -1, -1):
-            if words[stack[place]] == opening:
-                for other in (stack[place], *alike.get(stack[place], ())):
-                    found[other] = index
-                del stack[place:]
-                break
-            if opening != "{":  # a stray ) or ] closes nothing; a } closes what was forgotten inside
-                break
-    return found
-
-
-_BRACKETS = frozenset({*_OPENING, *_CLOSING})
 
 
 @functools.lru_cache(maxsize=32)
@@ -383,7 +284,7 @@ class _Scanner:
         """Return the place of the semicolon that ends a statement."""
         index, count = start, len(self.words)
         while index < count and self.words[index] != ";":
-            if self.words[index] in _OPENING:
+            if self.words[index] in OPENING:
                 if index not in self.partner:
                     return count
                 index = self.partner[index]
@@ -633,7 +534,7 @@ class _Scanner:
         while after < len(words) and words[after] not in ("{", ";", ",", "}"):
             if words[after] == "->":
                 returns = " ".join(words[after + 1 : after + 2])
-            if words[after] in _OPENING:
+            if words[after] in OPENING:
                 after = end_of_group(words, after, len(words)) - 1
             after += 1
         inner = (*scope.visible, *path)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cunumpy.cuda._brackets import end_of_group
 from cunumpy.cuda._ctypes_table import scalar_type
-from cunumpy.cuda._declarations import KernelHeader, end_of_group
+from cunumpy.cuda._declarations import KernelHeader
 from cunumpy.cuda._types import MAX_VIEW_NDIM, NO_EXTENT, Cursor
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import numpy as np
 
 from cunumpy._gate import given
 from cunumpy.cuda._arguments import argument_error, as_defines, check_text, structs_by_name
+from cunumpy.cuda._brackets import split
 from cunumpy.cuda._ctypes_table import ctype_of
-from cunumpy.cuda._declarations import Declarations, KernelHeader, Path, read_declarations, split
+from cunumpy.cuda._declarations import Declarations, KernelHeader, Path, read_declarations
 from cunumpy.cuda._parameters import CudaParameter, kernel_parameters
 from cunumpy.cuda._templates import TemplateArgument, bind_template, check_template, template_parameters
 from cunumpy.cuda._tokens import SourceError, is_name, words_of

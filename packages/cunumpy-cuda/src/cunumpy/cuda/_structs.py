@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cunumpy.cuda._arguments import argument_error, as_defines, check_text, structs_by_name
-from cunumpy.cuda._declarations import (
-    ATTRIBUTES,
-    Declarations,
-    StructHeader,
-    end_of_group,
-    read_declarations,
-    skip_attributes,
-    split,
-)
+from cunumpy.cuda._brackets import end_of_group, split
+from cunumpy.cuda._declarations import ATTRIBUTES, Declarations, StructHeader, read_declarations, skip_attributes
 from cunumpy.cuda._parameters import CudaParameter, as_member
 from cunumpy.cuda._tokens import SourceError, Tokens, words_of
 from cunumpy.cuda._types import Cursor, Reader

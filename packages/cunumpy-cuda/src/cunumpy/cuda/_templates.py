@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cunumpy.cuda._declarations import Declarations, KernelHeader, Path, Range, split
+from cunumpy.cuda._brackets import split
+from cunumpy.cuda._declarations import Declarations, KernelHeader, Path, Range
 from cunumpy.cuda._tokens import is_name
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cunumpy.cuda._brackets import end_of_group, split
 from cunumpy.cuda._ctypes_table import (
     BUILTIN_WORDS,
     COMPLEX,
@@ -25,9 +26,7 @@ from cunumpy.cuda._declarations import (
     Enumeration,
     Path,
     Range,
-    end_of_group,
     skip_attributes,
-    split,
 )
 from cunumpy.cuda._templates import TemplateArgument, bind_template, read_template
 from cunumpy.cuda._tokens import evaluate, is_name

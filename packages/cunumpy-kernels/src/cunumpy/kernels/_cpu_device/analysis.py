@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cunumpy.cuda._declarations import end_of_group, partners
+from cunumpy.cuda._brackets import end_of_group, partners
 from cunumpy.cuda._tokens import SourceError, Tokens, is_name
 from cunumpy.kernels._cpu_device.barriers import SplitKernel, split_at_barriers
 from cunumpy.kernels._cpu_device.edges import Edges, edges

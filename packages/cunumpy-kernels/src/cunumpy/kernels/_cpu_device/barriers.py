@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cunumpy.cuda._declarations import end_of_group, split
+from cunumpy.cuda._brackets import end_of_group, split
 from cunumpy.cuda._tokens import is_name
 from cunumpy.kernels._cpu_device.compiler import GENERATED
 from cunumpy.kernels._cpu_device.strides import Slicer, head_of, in_namespaces, is_pure

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cunumpy.cuda._declarations import end_of_group, split
+from cunumpy.cuda._brackets import end_of_group, split
 from cunumpy.cuda._tokens import is_name
 from cunumpy.kernels._cpu_device.compiler import GENERATED
 
