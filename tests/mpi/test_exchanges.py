@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -189,6 +192,30 @@ def test_order_of_calls():
         messages()
     with pytest.raises(ArgumentError, match="only one of the arguments 'stream' and 'event'"):
         xp.mpi.PersistentExchange(WORLD).start(stream=1, event=2)
+
+
+def test_what_is_under_way_lives_until_it_is_waited_for():
+    """MPI writes to its memory, also where an exception has let the program forget it."""
+    target = np.zeros(3)
+    messages = xp.mpi.PersistentExchange(WORLD, sends=[(np.ones(3), RIGHT, 0)], receives=[(target, LEFT, 0)])
+
+    def fail(messages):
+        with messages:
+            messages.start()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail(messages)
+    forgotten = weakref.ref(messages)
+    del messages
+    gc.collect()
+    messages = forgotten()
+    messages.wait()
+    messages.close()
+    assert target.tolist() == [1, 1, 1]
+    del messages
+    gc.collect()
+    assert forgotten() is None
 
 
 def test_it_is_checked_when_it_is_made():

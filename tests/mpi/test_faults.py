@@ -1,4 +1,4 @@
-"""Ranks that raise, exit or are late: runs of their own, each with a time limit."""
+"""Ranks that raise, exit, die half-way or are late: runs of their own, each with a time limit."""
 
 from __future__ import annotations
 
@@ -28,6 +28,23 @@ left, right = (rank - 1) % size, (rank + 1) % size
 sent, received = np.full(LENGTH, float(rank)), np.zeros(LENGTH)
 def ring(**options):
     xp.mpi.exchange(comm, sends=[(sent, right, 0)], receives=[(received, left, 0)], **options)
+grid = comm.Create_cart([size], [True])
+block = np.full((5, LENGTH), float(rank))
+halo = xp.mpi.PersistentExchange(comm, sends=[(sent, right, 1)], receives=[(received, left, 1)])
+def started(fault=lambda: None):
+    halo.start()
+    fault()
+    halo.wait()
+ways = {
+    "exchange": ring,
+    "persistent": halo,
+    "started": started,
+    "ghosts": lambda: xp.mpi.exchange_ghosts(grid, block),
+    "migrate": lambda: xp.mpi.migrate(comm, [sent], np.full(sent.size, right)),
+    "gather": lambda: xp.mpi.gather(comm, sent),
+    "alltoall": lambda: xp.mpi.alltoall(comm, np.tile(sent, size)),
+    "allreduce": lambda: xp.mpi.allreduce(comm, sent),
+}
 """
 
 
@@ -54,11 +71,18 @@ def run(program: str, ranks: int, *, length: int = 3, module: tuple[str, ...] = 
 def test_a_late_rank_is_waited_for(ranks):
     done = run(
         """
-time.sleep(1.0 * (rank == size - 1))
-ring()
+def late():
+    time.sleep(0.3 * (rank == size - 1))
+for way in ways.values():
+    late()
+    way()
+    way()
+started(late)
 assert (received == left).all()
-(moved,), _ = xp.mpi.migrate(comm, [sent], np.full(sent.size, right))
+assert (block[0] == left).all() and (block[-1] == right).all()
+(moved,), _ = ways["migrate"]()
 assert (moved == left).all()
+assert (xp.mpi.allreduce(comm, sent) == sum(range(size))).all()
 print("arrived", flush=True)
 """,
         ranks,
@@ -105,23 +129,86 @@ xp.mpi.exchange(comm, receives=[(received, right, 1)])  # nobody sends that
     assert time.monotonic() - started < SECONDS / 2
 
 
+ENDS = {
+    "raises": "raise ZeroDivisionError('of rank 1')",
+    "exits": "sys.exit(3)",
+    "exits at once": "os._exit(3)",
+    "is killed": "os.kill(os.getpid(), 9)",
+}
+WAYS = ["persistent", "started", "ghosts", "migrate", "allreduce"]
+
+
 @pytest.mark.parametrize(
-    "end",
-    ["raise ZeroDivisionError('of rank 1')", "sys.exit(3)", "os._exit(3)", "os.kill(os.getpid(), 9)"],
-    ids=["raises", "exits", "exits at once", "is killed"],
+    ("end", "way"),
+    [
+        *((end, "exchange") for end in ENDS),
+        *(("raises" if k % 2 else "is killed", way) for k, way in enumerate(WAYS)),
+    ],
 )
-def test_a_rank_that_ends_ends_the_others(end):
-    """`python -m mpi4py` sees to exceptions and exit codes, `mpiexec` to processes that are gone."""
+def test_a_rank_that_ends_half_way_ends_the_others(end, way):
+    """In a time loop. `python -m mpi4py` sees to exceptions and exit codes, `mpiexec` to processes that are gone."""
     done = run(
         f"""
-if rank == 1:
-    {end}
-ring()
+def fault():
+    {ENDS[end]}
+for step in range(4):
+    if step == 2 and rank == 1:
+        started(fault) if {way!r} == "started" else fault()
+    ways[{way!r}]()
+    print("done", flush=True)
 """,
         2,
         length=200_000,
         module=("-m", "mpi4py"),
     )
     assert done.returncode != 0
-    if "raise" in end:
+    # Nobody comes further; what was sent before the end may have arrived.
+    assert done.stdout.count("done") <= 4 + (way == "started")
+    if end == "raises":
         assert "ZeroDivisionError: of rank 1" in done.stderr
+
+
+@pytest.mark.parametrize("way", ["migrate", "gather"])
+def test_a_rank_without_memory_for_what_comes_ends_the_others(way):
+    """The ranks have agreed then, and wait for its part: the error is printed, and all end."""
+    done = run(
+        f"""
+import resource
+ways[{way!r}]()
+if rank == 0:
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 40_000_000, used + 40_000_000))
+many = np.zeros(10_000_000 * rank)  # for rank 0
+if {way!r} == "migrate":
+    xp.mpi.migrate(comm, [many], np.zeros(many.size, np.int8))
+else:
+    xp.mpi.gather(comm, many)
+""",
+        2,
+    )
+    assert done.returncode != 0
+    assert "MemoryError" in done.stderr
+
+
+def test_what_the_library_does_not_expect_raises_on_all_where_they_agree():
+    done = run(
+        """
+def broken(entry):
+    if rank == 1:
+        raise ZeroDivisionError("of rank 1")
+    yield entry
+raised = []
+for call in (
+    lambda: xp.mpi.exchange(comm, sends=broken((sent, right, 0)), receives=[(received, left, 0)], check=True),
+    lambda: xp.mpi.migrate(comm, broken(sent), np.full(sent.size, right)),
+):
+    try:
+        call()
+    except (ZeroDivisionError, RuntimeError) as error:
+        raised.append(type(error) is (ZeroDivisionError if rank == 1 else xp.errors.CommunicationError))
+ring()
+assert raised == [True, True], raised
+""",
+        2,
+    )
+    assert done.returncode == 0, done.stderr

@@ -76,6 +76,15 @@ def test_arguments_are_checked():
     for axes in ([0, 1], [3], []):
         with pytest.raises(ArgumentError, match="'axes' must name 1 different axes"):
             xp.mpi.exchange_ghosts(grid, np.zeros(9), axes=axes)
+    for arguments, text in (
+        ({"width": 1.0}, "'width' must be an integer, or one for each axis, got float"),
+        ({"width": [None]}, "'width' must be an integer, or one for each axis"),
+        ({"axes": [0.5]}, "'axes' must hold integers"),
+        ({"axes": 0}, "'axes' must hold integers"),
+    ):
+        with pytest.raises(ArgumentTypeError, match=text):
+            xp.mpi.exchange_ghosts(grid, np.zeros(5), **arguments)
+    xp.mpi.exchange_ghosts(grid, np.zeros(5), np.int64(1), axes=np.array([0]))
     with pytest.raises(ArgumentTypeError, match="must be a Cartesian communicator"):
         xp.mpi.exchange_ghosts(WORLD, np.zeros(5))
     with pytest.raises(ArgumentTypeError, match="'array' must be an array"):

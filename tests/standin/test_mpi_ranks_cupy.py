@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import cunumpy as xp
+import mpi_programs
 from cunumpy.errors import CommunicationError, MixedBackendError
 from mpi_under_test import MPI, REAL
 
@@ -107,6 +108,30 @@ def test_one_rank_copies_nothing():
     if SIZE == 1:
         with xp.profiling.forbid_transfers():
             xp.mpi.allreduce(WORLD, cupy.ones(3))
+
+
+@pytest.mark.parametrize("way", mpi_programs.WAYS)
+def test_diffusion_as_on_one_rank_of_the_host(way):
+    with xp.use_backend("numpy"):
+        expected = mpi_programs.diffusion(MPI.COMM_SELF, MPI, "exchange")
+    np.testing.assert_allclose(mpi_programs.diffusion(WORLD, MPI, way), expected, rtol=1e-14)
+
+
+def test_flight_of_particles_as_on_one_rank_of_the_host():
+    with xp.use_backend("numpy"):
+        expected = mpi_programs.flight(MPI.COMM_SELF)
+    ids, places, numbers = mpi_programs.flight(WORLD)
+    np.testing.assert_array_equal(ids, expected[0])
+    np.testing.assert_allclose(places, expected[1], rtol=1e-14)
+    assert numbers == expected[2]
+
+
+@pytest.mark.parametrize("way", ["exchange", "checked", "persistent"])
+def test_messages_of_every_kind(way):
+    """Two of three arrays are on the device, and the others on the host."""
+    for seed in range(6):
+        messages = mpi_programs.messages_among(SIZE, seed, ["f8", "f8", "f4", "i4", "c16", "u1"])
+        mpi_programs.check_messages(WORLD, MPI, messages, way, lambda a, number: cupy.asarray(a) if number % 3 else a)
 
 
 def test_ghost_cells():

@@ -23,7 +23,7 @@ class Entry(NamedTuple):
     dtype: str | None
 
 
-def agree_on_messages(function: str, comm: Any, fault: CuNumpyError | None, messages: Messages | None) -> None:
+def agree_on_messages(function: str, comm: Any, fault: Exception | None, messages: Messages | None) -> None:
     """Raise on all ranks if the arguments of one are at fault, or if their messages do not fit each other."""
     if getattr(comm, "is_inter", False) is True or not hasattr(comm, "allgather"):
         raise fault or ArgumentError(
@@ -31,7 +31,7 @@ def agree_on_messages(function: str, comm: Any, fault: CuNumpyError | None, mess
             f"{_gate.describe(comm)}."
         )
     own = ([], []) if messages is None else _entries(messages)
-    everybody = comm.allgather((None if fault is None else str(fault), *own))
+    everybody = comm.allgather((None if fault is None else _told(fault), *own))
     if fault is not None:
         raise fault
     for rank, (text, _, _) in enumerate(everybody):
@@ -75,6 +75,10 @@ def mismatches(sends: list[list[Entry]], receives: list[list[Entry]]) -> list[st
             tag = "any tag" if entry.tag is None else f"tag {entry.tag}"
             found.append(f"rank {rank} receives {entry.name!r} from {source} with {tag}, which does not send it")
     return found
+
+
+def _told(fault: Exception) -> str:
+    return str(fault) if isinstance(fault, CuNumpyError) else f"{type(fault).__name__}: {fault}"
 
 
 def _entries(messages: Messages) -> tuple[list[Entry], list[Entry]]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import operator
 import zlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError
 from cunumpy.mpi._buffers import OF_MPI, Buffer, for_mpi, opened
 from cunumpy.mpi._choice import is_of_maybempi
 from cunumpy.mpi._cuda_aware import get_mpi_cuda_aware, package_of
+from cunumpy.mpi._exchange import end_run
 from cunumpy.mpi._serial.communicators import COMM_SELF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _OPERATIONS = {"sum": "SUM", "prod": "PROD", "min": "MIN", "max": "MAX", "any": "LOR", "all": "LAND"}
 _NUMBERS = ("sum", "prod", "min", "max")
@@ -199,6 +201,11 @@ def gather(comm: Any, array: Any, root: int = 0, *, cuda_aware: bool | None = No
         The arguments of another rank are at fault, or of another kind; or it is not known whether MPI takes device
         memory. On all ranks.
 
+    Notes
+    -----
+    The lengths are exchanged first, and with them whether the arguments of all ranks are in order. An error after that,
+    such as too little memory for the result, can't be undone: it is printed, and ``comm.Abort(1)`` ends all ranks.
+
     Examples
     --------
     >>> import cunumpy as xp
@@ -289,7 +296,8 @@ def alltoall(comm: Any, array: Any, counts: Sequence[int] | None = None, *, cuda
         return given, _parts(counts, len(given), comm.size), kind_of([given])
 
     given, sending, receiving = exchange_counts(comm, prepared, function)
-    return send_rows(comm, given, sending, receiving, cuda_aware, function)
+    with all_or_none(comm):
+        return send_rows(comm, given, sending, receiving, cuda_aware, function)
 
 
 # --- shared with other modules ----------------------------------------------------------------------------------------
@@ -375,13 +383,13 @@ def agreed(
     """Return what was prepared, and with `check` only where that succeeded, alike, on all ranks."""
     if not check:
         return prepared()
-    fault: CuNumpyError | None = None
+    fault: Exception | None = None
     result: Any = None
     own = np.zeros(2, np.int64)
     try:
         result = prepared()
         own[1] = zlib.crc32(repr(result[1]).encode())
-    except CuNumpyError as error:
+    except Exception as error:  # whatever it is, the others have to know
         fault = error
         own[0] = -1
     everybody = np.zeros((comm.size, 2), np.int64)
@@ -403,12 +411,12 @@ def exchange_counts(
 
     `prepared` returns what is to be sent, how much of it to each rank, and its kind.
     """
-    fault: CuNumpyError | None = None
+    fault: Exception | None = None
     given: Any = None
     sending = np.zeros((comm.size, 2), np.int64)
     try:
         given, sending[:, 0], sending[:, 1] = prepared()
-    except CuNumpyError as error:
+    except Exception as error:
         fault = error
         sending[:, 0] = -1
     receiving = np.zeros((comm.size, 2), np.int64)
@@ -434,10 +442,21 @@ def send_rows(
     return result
 
 
+@contextmanager
+def all_or_none(comm: Any) -> Iterator[None]:
+    """End all ranks where one fails after all have agreed, out of memory say: they would wait for it for ever."""
+    try:
+        yield
+    except BaseException:
+        if comm.size > 1:
+            end_run(comm, [])
+        raise
+
+
 # --- details ----------------------------------------------------------------------------------------------------------
 
 
-def _raise_faults(fault: CuNumpyError | None, received: np.ndarray, kind: int, function: str) -> None:
+def _raise_faults(fault: Exception | None, received: np.ndarray, kind: int, function: str) -> None:
     """Raise if the arguments of a rank are at fault, or of another kind than those here."""
     if fault is not None:
         raise fault
@@ -463,7 +482,7 @@ def _reduced(comm: Any, array: np.ndarray, operation: Any, package: Any, *, in_p
 
 def _gathered(comm: Any, array: Any, root: int | None, cuda_aware: bool | None, function: str) -> Any:
     comm, _ = known(comm, function)
-    fault: CuNumpyError | None = None
+    fault: Exception | None = None
     given: Any = None
     target = None
     own = np.zeros(2, np.int64)
@@ -471,13 +490,19 @@ def _gathered(comm: Any, array: Any, root: int | None, cuda_aware: bool | None, 
         target = None if root is None else checked_root(root, comm, function)
         given = checked_rows(array, comm, cuda_aware, function)
         own[:] = len(given), kind_of([given], target)
-    except CuNumpyError as error:
+    except Exception as error:
         fault = error
         own[0] = -1
     everybody = np.zeros((comm.size, 2), np.int64)
     comm.Allgather(own, everybody)
     _raise_faults(fault, everybody, own[1], function)
-    counts = everybody[:, 0]
+    with all_or_none(comm):
+        return _gathered_rows(comm, given, target, everybody[:, 0], cuda_aware, function)
+
+
+def _gathered_rows(
+    comm: Any, given: Any, target: int | None, counts: np.ndarray, cuda_aware: bool | None, function: str
+) -> Any:
     source = buffer_for(comm, given, cuda_aware, function, send=True, recv=False)
     if target not in (None, comm.rank):
         with opened(source) as sent:

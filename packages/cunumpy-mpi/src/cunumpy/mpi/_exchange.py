@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
-from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyError
+from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError
 from cunumpy.mpi._agreement import agree_on_messages
 from cunumpy.mpi._buffers import OF_MPI, Buffer, bytes_of, for_mpi, wait_for_copies
 from cunumpy.mpi._cuda_aware import (
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 _TAGS = 32767  # up to which any MPI library takes tags
 _ndarray, _share = np.ndarray, np.may_share_memory
+# NumPy's flags of an array: in C order, with memory of its own, aligned, writable.
+_C, _OWN, _ALIGNED, _WRITABLE = 0x1, 0x4, 0x100, 0x400
+_CARRAY, _OWN_C, _OWN_CARRAY = _C | _ALIGNED | _WRITABLE, _C | _OWN, _C | _OWN | _ALIGNED | _WRITABLE
+_nobody: dict[type, int] = {}  # mpi4py's PROC_NULL, by its kinds of communicators of one group that were met
 
 
 def exchange(
@@ -112,18 +116,23 @@ def exchange(
            [1., 2.]])
     """
     function = "exchange"
-    receives, sends = list(receives), list(sends)
-    package = package_of(comm)
-    packed = None if check or event is not None else _needs_packing(comm, package, receives, sends)
-    if packed is not None:
-        statuses = [package.Status() for _ in receives] if return_status or packed else None
-        (exchange_packed if packed else _communicate)(comm, package, receives, sends, statuses)
-        return statuses if return_status else None
+    if not check and event is None:  # as in most calls
+        receives, sends = list(receives), list(sends)
+        nobody = _nobody.get(type(comm))
+        pair = nobody is not None and len(receives) == len(sends) == 1 and not return_status
+        if pair and _exchange_plainly(comm, nobody, receives[0], sends[0]):
+            return None
+        package = package_of(comm)
+        packed = _needs_packing(comm, package, receives, sends)
+        if packed is not None:
+            statuses = [package.Status() for _ in receives] if return_status or packed else None
+            (exchange_packed if packed else _communicate)(comm, package, receives, sends, statuses)
+            return statuses if return_status else None
     check_one_producer(stream, event, function)
-    messages = Messages.checked(function, comm, sends, receives, cuda_aware, stream, event, return_status, check=check)
+    messages = Messages.ready(function, comm, sends, receives, cuda_aware, stream, event, return_status, check=check)
     try:
-        messages.lease()
         messages.fill(stream, event)
+        package = messages.package
         statuses = None if package is None else [package.Status() for _ in messages.targets]
         _communicate(comm, package, messages.posted(messages.targets), messages.posted(messages.sources), statuses)
         messages.copy_back(statuses)
@@ -153,7 +162,7 @@ class Messages:
         self.copied_back = [(k, buffer) for k, buffer in enumerate(self.targets) if buffer.needs_copy]
 
     @classmethod
-    def checked(
+    def ready(
         cls,
         function: str,
         comm: Any,
@@ -166,8 +175,11 @@ class Messages:
         *,
         check: bool,
     ) -> Messages:
-        """Check the arguments, and with `check` whether those of all ranks fit."""
-        fault: CuNumpyError | None = None
+        """Check the arguments, and with `check` whether those of all ranks fit, and get memory for all that is copied.
+
+        With `check` all ranks raise where one does, out of memory included.
+        """
+        fault: Exception | None = None
         messages: Messages | None = None
         try:
             messages = cls(function, comm, list(sends), list(receives), cuda_aware)
@@ -177,12 +189,19 @@ class Messages:
                 )
             if messages.on_device:
                 check_producer(stream, event, function)
-        except CuNumpyError as error:
-            if not check:
-                raise
+            for buffer in messages.copied:
+                buffer.lease()
+        except Exception as error:
             fault = error
-        if check:
-            agree_on_messages(function, comm, fault, messages)
+        try:
+            if check:
+                agree_on_messages(function, comm, fault, messages)
+            elif fault is not None:
+                raise fault
+        except BaseException:
+            if messages is not None:
+                messages.release()
+            raise
         assert messages is not None
         return messages
 
@@ -193,11 +212,6 @@ class Messages:
             (for_mpi(buffer.content) if buffer.is_array else buffer.content, rank, tag)
             for buffer, (rank, tag) in zip(buffers, places, strict=True)
         ]
-
-    def lease(self) -> None:
-        """Get memory for all that is copied."""
-        for buffer in self.copied:
-            buffer.lease()
 
     def fill(self, stream: Any, event: Any) -> None:
         """Wait for the producer, and copy what is sent."""
@@ -291,6 +305,40 @@ def exchange_packed(
             np.copyto(array, content)
 
 
+def _exchange_plainly(comm: Any, nobody: int | None, receive: Any, send: Any) -> bool:
+    """Exchange two whole arrays of the host by ``Sendrecv``, if they can be; tell whether that was done.
+
+    All of it is asked in each call, and is what an exchange takes beside MPI: with the caches full of the arrays that
+    were sent, each thing that is looked at counts.
+    """
+    try:
+        target, source, recvtag = receive
+        array, dest, sendtag = send
+    except (TypeError, ValueError):
+        return False
+    if not (
+        type(target) is type(array) is _ndarray
+        and type(source) is type(dest) is type(recvtag) is type(sendtag) is int
+        and target is not array
+        and target.flags.num & _OWN_CARRAY == _OWN_CARRAY
+        and array.flags.num & _OWN_C == _OWN_C
+        and (dtype := target.dtype) in OF_MPI
+        and (array.dtype is dtype or array.dtype in OF_MPI)
+        and 0 <= recvtag <= _TAGS
+        and 0 <= sendtag <= _TAGS
+    ):
+        return False
+    ranks = comm.size
+    if not ((0 <= source < ranks or source == nobody) and (0 <= dest < ranks or dest == nobody)):
+        return False
+    try:
+        comm.Sendrecv(array, dest, sendtag, target, source, recvtag)
+    except BaseException:
+        end_run(comm, [])
+        raise
+    return True
+
+
 def _needs_packing(comm: Any, package: Any, receives: list[Any], sends: list[Any]) -> bool | None:
     """Tell whether arrays have to be packed, if all are of the host, of types that MPI has, and in order; else None.
 
@@ -301,6 +349,9 @@ def _needs_packing(comm: Any, package: Any, receives: list[Any], sends: list[Any
     ranks = _size(comm)
     if ranks is None:
         return None
+    kind = type(comm)
+    if kind.__module__ == "mpi4py.MPI" and issubclass(kind, package.Intracomm):
+        _nobody[kind] = package.PROC_NULL
     targets: list[np.ndarray] = []
     packed = False
     own = True  # whether they all have their memory to themselves
@@ -309,16 +360,16 @@ def _needs_packing(comm: Any, package: Any, receives: list[Any], sends: list[Any
             for array, rank, tag in entries:
                 if type(array) is not _ndarray or type(rank) is not int or type(tag) is not int:
                     return None
-                flags = array.flags
-                if not flags.carray:
-                    if entries is receives and (not flags.behaved or _gate.overlaps_itself(array)):
+                flags = array.flags.num
+                if flags & _CARRAY != _CARRAY:
+                    if entries is receives and (not array.flags.behaved or _gate.overlaps_itself(array)):
                         return None
-                    packed = packed or not flags.c_contiguous
+                    packed = packed or not flags & _C
                 if array.dtype not in OF_MPI or not 0 <= tag <= _TAGS:
                     return None
                 if not (0 <= rank < ranks or rank == package.PROC_NULL):
                     return None
-                own = own and flags.owndata
+                own = own and bool(flags & _OWN)
                 for other in targets:
                     if array is other or (not own and _share(array, other)):
                         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def exchange_ghosts(
     ArgumentError
         A block with fewer own cells than layers along an axis, a width that is negative, axes that do not fit the grid.
     ArgumentTypeError
-        A communicator that is no grid, or what is no array.
+        A communicator that is no grid, what is no array, or widths and axes that are no integers.
     CommunicationError
         With `check`: the arguments of another process are at fault, or blocks of neighbours do not fit.
 
@@ -112,7 +113,10 @@ def exchange_ghosts(
 
 
 def _checked_axes(axes: Sequence[int] | None, number: int, array: Any, function: str) -> list[int]:
-    chosen = list(range(number)) if axes is None else [int(axis) for axis in axes]
+    try:
+        chosen = list(range(number)) if axes is None else [operator.index(axis) for axis in axes]
+    except TypeError:
+        raise ArgumentTypeError(f"{function}: argument 'axes' must hold integers, got {_gate.given(axes)}.") from None
     normal = [axis + array.ndim if axis < 0 else axis for axis in chosen]
     if len(normal) != number or len(set(normal)) != number or any(not 0 <= axis < array.ndim for axis in normal):
         raise ArgumentError(
@@ -123,14 +127,20 @@ def _checked_axes(axes: Sequence[int] | None, number: int, array: Any, function:
 
 
 def _checked_widths(width: Any, axes: list[int], array: Any, function: str) -> list[int]:
-    widths = [width] * len(axes) if isinstance(width, int) else list(width)
+    try:
+        each = [width] * len(axes) if not np.iterable(width) else width
+        widths = [operator.index(count) for count in each]
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{function}: argument 'width' must be an integer, or one for each axis, got {_gate.given(width)}."
+        ) from None
     if len(widths) != len(axes):
         raise ArgumentError(
             f"{function}: argument 'width' must have {len(axes)} items, one for each axis, got {width!r}."
         )
     for axis, count in zip(axes, widths, strict=True):
-        if not isinstance(count, int) or count < 0:
-            raise ArgumentError(f"{function}: argument 'width' holds {count!r}; it must be 0 or more layers.")
+        if count < 0:
+            raise ArgumentError(f"{function}: argument 'width' holds {count}; it must be 0 or more layers.")
         if array.shape[axis] < 3 * count:
             raise ArgumentError(
                 f"{function}: argument 'array' has {array.shape[axis]} cells along axis {axis}, {2 * count} of them "

@@ -8,7 +8,7 @@ import numpy as np
 
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
-from cunumpy.mpi._collectives import checked_rows, exchange_counts, kind_of, known, send_rows
+from cunumpy.mpi._collectives import all_or_none, checked_rows, exchange_counts, kind_of, known, send_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +52,11 @@ def migrate(
         The arguments of another process are at fault, or its arrays have other dtypes or shapes; or it is not known
         whether MPI takes device memory. On all processes.
 
+    Notes
+    -----
+    An error after the counts, such as too little memory for the particles that come, can't be undone: it is printed,
+    and ``comm.Abort(1)`` ends all processes.
+
     Examples
     --------
     >>> import numpy as np
@@ -72,7 +77,8 @@ def migrate(
         return (given, order), counts, kind_of(given)
 
     (given, order), sending, receiving = exchange_counts(comm, prepared, function)
-    sent = [send_rows(comm, array[order], sending, receiving, cuda_aware, function) for array in given]
+    with all_or_none(comm):
+        sent = [send_rows(comm, array[order], sending, receiving, cuda_aware, function) for array in given]
     return sent, receiving
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
+# Their memory is MPI's until they are waited for, also where a program has forgotten them, after an exception say.
+_under_way: set[PersistentExchange] = set()
+
+
 class PersistentExchange:
     """An `exchange` of the same arrays with the same ranks, again and again.
 
@@ -41,7 +45,7 @@ class PersistentExchange:
     Notes
     -----
     Between `start` and `wait` the arrays that are received may not be used, and those that are sent not be written to.
-    The exchange keeps its arrays alive until it is closed.
+    The exchange keeps its arrays alive until it is closed, and as long as it is under way.
 
     Examples
     --------
@@ -74,10 +78,9 @@ class PersistentExchange:
         self._comm = comm
         self._under_way = self._closed = False
         self._requests: list[Any] = []
-        messages = Messages.checked("PersistentExchange", comm, sends, receives, cuda_aware, check=check)
+        messages = Messages.ready("PersistentExchange", comm, sends, receives, cuda_aware, check=check)
         self._messages = messages
         try:
-            messages.lease()
             for target, source, tag in messages.posted(messages.targets):
                 self._requests.append(comm.Recv_init(target, source=source, tag=tag))
             for array, dest, tag in messages.posted(messages.sources):
@@ -136,6 +139,7 @@ class PersistentExchange:
             end_run(self._comm, self._requests)
             raise
         self._under_way = True
+        _under_way.add(self)
 
     def wait(self, *, return_status: bool = False) -> list[Any] | None:
         """Wait until all has arrived.
@@ -166,6 +170,7 @@ class PersistentExchange:
             raise
         finally:
             self._under_way = False
+            _under_way.discard(self)
         messages.copy_back(statuses)
         return statuses[: len(messages.targets)] if return_status and statuses is not None else None
 
