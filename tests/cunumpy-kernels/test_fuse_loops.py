@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cunumpy as xp
-from cunumpy.errors import ArgumentTypeError
-from cunumpy.kernels import _fuse, fuse
+from cunumpy.errors import ArgumentTypeError, SettingError
+from cunumpy.kernels import ElementwiseKernel, _fuse, fuse
 from cunumpy.kernels._fused_arrays import FusedArray
 
 RNG = np.random.default_rng(7)
@@ -863,3 +863,27 @@ print(f(np.arange(4.0)))
     environment = {**os.environ, "PATH": os.path.dirname(sys.executable), "CXX": ""}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("16.0\n", "")
+
+
+@pytest.mark.parametrize("setting", ["no-such-compiler", "'", "false"])
+def test_a_compiler_that_is_none_is_an_error_that_names_the_setting(setting, monkeypatch):
+    """As for `ElementwiseKernel`; nothing is changed, and small calls don't ask."""
+
+    @fuse
+    def scaled(x):
+        x *= 2
+        return x + 1
+
+    monkeypatch.setenv("CXX", setting)
+    x = np.ones(100)
+    for _ in range(2):
+        with pytest.raises(SettingError, match="environment variable CXX="):
+            scaled(x)
+    assert (x == 1).all()
+    with pytest.raises(SettingError, match="environment variable CXX="):
+        ElementwiseKernel("T x", "T y", "y = x + 1", "one_more")(x)
+    monkeypatch.setattr(_fuse, "PAYS", 1000)
+    assert (scaled(x) == 3).all()
+    monkeypatch.setattr(_fuse, "PAYS", 1)
+    monkeypatch.setenv("CXX", " ")
+    assert (scaled(x) == 5).all()

@@ -337,7 +337,13 @@ class ElementwiseKernel(TypedKernel):
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, plain, numbers, raw)
-                function = typed.compiled(source, self.name, self._options, self._owner, self._host_options)
+                texts = {
+                    "preamble": self.preamble,
+                    "loop_prep": self._loop_prep,
+                    "operation": self.operation,
+                    "after_loop": self._after_loop,
+                }
+                function = typed.compiled(source, self.name, self._options, self._owner, texts, self._host_options)
                 if self._quick is None:
                     in_order = (self._places, not self.reduce_dims, self.no_return, self.return_tuple)
                     settings = (*in_order, False, False, _CHUNK, 0, 0, 0, 0)
@@ -381,7 +387,7 @@ class ElementwiseKernel(TypedKernel):
         steps = sum(not (one.raw or number) for one, number in zip(self._parameters, numbers, strict=True))
         code = "\n".join([self._loop_prep, self.operation, self._after_loop])
         place = "_ind.set(i);" if re.search(r"\b_ind\b", f"{self.preamble}{code}") else ""
-        one = "\n".join([place, *body, f"{self.operation};"])
+        one = "\n".join([place, *body, typed.code_of("operation", self.operation)])
         if plain:
             loop = f"""
 #pragma GCC ivdep
@@ -416,9 +422,9 @@ extern "C" __global__ void {self.name}({"".join(f"{one}, " for one in declared)}
     const long long* const _cunumpy_strides = _cunumpy_shape + _cunumpy_ndim;
     const long long* const _cunumpy_steps = _cunumpy_strides + {steps} * _cunumpy_ndim;
     {chr(10).join(before)}
-    {self._loop_prep};
+    {typed.code_of("loop_prep", self._loop_prep)}
 {loop}
-    {self._after_loop};
+    {typed.code_of("after_loop", self._after_loop)}
 }}
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
@@ -105,6 +106,8 @@ def fuse(function: Any = None, *, kernel_name: str | None = None) -> Any:
         In a call: NumPy arrays among device arrays.
     ArgumentRangeError
         In a call: a number that the device arrays' dtype can't hold.
+    SettingError
+        In a call that compiles: ``CXX`` holds what is no C++ compiler.
 
     Notes
     -----
@@ -322,9 +325,7 @@ class _OnHost:
         else:
             wanted = _wanted(record, returned)
             steps = plan((one._node for one in wanted), PAYS)
-            from cunumpy.kernels._cpu_device.compiler import compiler_is_there
-
-            kernels = self._kernels_of(steps) if compiler_is_there() else None
+            kernels = self._kernels_of(steps) if _can_compile() else None
             if kernels:
                 _run(record, wanted, steps, kernels)
             else:
@@ -333,6 +334,8 @@ class _OnHost:
 
     def _kernels_of(self, steps: Plan) -> dict[int, Kernel] | None:
         """Return the kernel of each step that is a loop, by number; None if there would be too many."""
+        from cunumpy.kernels._cpu_device.compiler import find_compiler
+
         kernels = {}
         for number, step in enumerate(steps.steps):
             if isinstance(step, Loop):
@@ -344,9 +347,17 @@ class _OnHost:
                             if len(self._kernels) >= MAX_KERNELS:
                                 _logger.debug("%s runs unfused: it has more than %d loops", self._name, MAX_KERNELS)
                                 return None
+                            find_compiler()  # a wrong setting is told before anything is written
                             kernel = self._kernels[step.key] = Kernel(step, self._kernel_name)
                 kernels[number] = kernel
         return kernels
+
+
+def _can_compile() -> bool:
+    """Tell whether there is a C++ compiler; where ``CXX`` names none, whoever needs it raises the error."""
+    from cunumpy.kernels._cpu_device.compiler import compiler_is_there
+
+    return bool(os.environ.get("CXX", "").strip()) or compiler_is_there()
 
 
 def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], int]:

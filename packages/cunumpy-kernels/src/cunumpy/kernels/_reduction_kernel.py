@@ -379,7 +379,15 @@ class ReductionKernel(TypedKernel):
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, side_by_side, plain, numbers, raw)
-                function = typed.compiled(source, self.name, self.options, self._owner, self._host_options)
+                texts = {
+                    "preamble": self.preamble,
+                    "reduce_type": self.reduce_type,
+                    "identity": self.identity,
+                    "map_expr": self.map_expr,
+                    "reduce_expr": self.reduce_expr,
+                    "post_map_expr": self.post_map_expr,
+                }
+                function = typed.compiled(source, self.name, self.options, self._owner, texts, self._host_options)
                 item = np.zeros(1, np.int64)
                 scalars = [
                     np.zeros(1, types[one.type_name]) if number else 0
@@ -455,9 +463,10 @@ class ReductionKernel(TypedKernel):
         line = "\n".join
         code = line([self.map_expr, self.reduce_expr, self.post_map_expr, self.identity or "", self.reduce_type or ""])
         first_value = "" if self.identity is None else "a = _cunumpy_reduce(_type_reduce(_cunumpy_identity), a);"
-        identity = (
-            "" if self.identity is None else f"const _type_reduce _cunumpy_identity = _type_reduce({self.identity});"
-        )
+        identity = ""
+        if self.identity is not None:
+            given = typed.code_of("identity", self.identity, ");")
+            identity = f"const _type_reduce _cunumpy_identity = _type_reduce({given}"
         empty = "" if self.identity is None else "if (_cunumpy_length == 0) a = _cunumpy_identity; else"
         sizes = {"_in_ind": "_cunumpy_length * _cunumpy_count", "_out_ind": "_cunumpy_count"}
         before += [f"CIndexer {name}({sizes[name]}, {after});\n{after} += {after}[0] + 1;" for name in self._indexers]
@@ -470,7 +479,8 @@ class ReductionKernel(TypedKernel):
             for name, place in {"_in_ind": "_j", "_out_ind": "_i"}.items()
             if re.search(rf"\b{name}\b", self.map_expr)
         ]
-        value = f"{line(places)} {line(elements)} return (_type_reduce)({self.map_expr});"
+        element = typed.code_of("map_expr", self.map_expr, ");")
+        value = f"{line(places)} {line(elements)} return (_type_reduce)({element}"
         mapped = f"[&](ptrdiff_t _cunumpy_j, ptrdiff_t _J) -> _type_reduce {{ {value} }}"
         ends = []
         if re.search(r"\b_i\b", self.post_map_expr):
@@ -482,12 +492,15 @@ class ReductionKernel(TypedKernel):
         {empty} {{ {first_value} }}
         {line(results)}
         {line(ends)}
-        {self.post_map_expr};
+        {typed.code_of("post_map_expr", self.post_map_expr)}
     }};
     auto _cunumpy_give = [&](ptrdiff_t _cunumpy_o, ptrdiff_t _cunumpy_c, const _type_reduce& a) {{
         if (_cunumpy_chunks > 1) _cunumpy_partial[_cunumpy_o * _cunumpy_chunks + _cunumpy_c] = a;
         else _cunumpy_finish(_cunumpy_o, a);
     }};"""
+        reduce_type = self._reduce_type(types)
+        if self.reduce_type is not None:
+            reduce_type = typed.code_of("reduce_type", reduce_type, "")
         if side_by_side:
             work = f"""
     const ptrdiff_t _cunumpy_width = _cunumpy_out_shape[_cunumpy_out_ndim - 1];
@@ -574,7 +587,7 @@ class ReductionKernel(TypedKernel):
         _cunumpy_give(_cunumpy_o, _cunumpy_c, _cunumpy_all[0]);
     }}"""
         return f"""{typed.prelude(types, self.preamble, code)}
-typedef {self._reduce_type(types)} _type_reduce;
+typedef {reduce_type} _type_reduce;
 extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _cunumpy_layout,
         long long _cunumpy_count,
         long long _cunumpy_length, long long _cunumpy_chunk, long long _cunumpy_chunks, void* _cunumpy_memory,
@@ -592,7 +605,9 @@ extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _
     _type_reduce* const _cunumpy_partial = (_type_reduce*)_cunumpy_memory;
     {line(before)}
     {identity}
-    auto _cunumpy_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {{ return ({self.reduce_expr}); }};
+    auto _cunumpy_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {{
+        return ({typed.code_of("reduce_expr", self.reduce_expr, ");")}
+    }};
 {finish}
     if (_cunumpy_pass == 1) {{
         for (ptrdiff_t o = (ptrdiff_t)blockIdx.x * _cunumpy_each, e = o + _cunumpy_each; o < e &&

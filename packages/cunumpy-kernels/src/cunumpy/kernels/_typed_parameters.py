@@ -10,10 +10,21 @@ import numpy as np
 
 from cunumpy import _arrays, _gate
 from cunumpy.cuda._locks import new_lock
-from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError, KernelError, MixedBackendError
+from cunumpy.cuda._tokens import words_of
+from cunumpy.errors import (
+    ArgumentError,
+    ArgumentRangeError,
+    ArgumentTypeError,
+    CompileError,
+    KernelError,
+    MixedBackendError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+GENERATED = "<generated loop>"
+"""What the compiler calls our code around the user's."""
 
 C_TYPES = {
     np.dtype(code): name
@@ -449,6 +460,25 @@ public:
 """
 
 
+def code_of(argument: str, text: str, end: str = ";") -> str:
+    """Return code that an argument holds, with line markers by which the compiler's messages name it and its lines.
+
+    Parameters
+    ----------
+    argument : str
+        Its name.
+    text : str
+    end : str
+        What is to follow: on the last line, so that what is missing there is a mistake in the argument.
+    """
+    if not text.strip():
+        return end
+    text = text if text.rstrip().endswith("\\") else text.rstrip()
+    last = text.rpartition("\n")[2]
+    apart = "\n" if "//" in last or last.lstrip().startswith(("#", "%:")) else ""
+    return f'\n#line 1 "<{argument}>"\n{text}{apart}{end}\n#line 1 "{GENERATED}"\n'
+
+
 def prelude(types: dict[str, np.dtype[Any]], preamble: str, body: str) -> str:
     """Return what stands before a kernel: the helpers, what letters mean, and the user's preamble."""
     parts = [HELPERS]
@@ -458,7 +488,7 @@ def prelude(types: dict[str, np.dtype[Any]], preamble: str, body: str) -> str:
     if "float16" in words or np.dtype("float16") in types.values():
         parts.append(_FLOAT16)
     parts += [f"typedef {C_TYPES[dtype]} {letter};" for letter, dtype in types.items() if len(letter) == 1]
-    return "\n".join([*parts, preamble, ""])
+    return "\n".join([*parts, code_of("preamble", preamble, ""), ""])
 
 
 class Compiled(NamedTuple):
@@ -488,14 +518,33 @@ def fail(owner: str, trap: str) -> NoReturn:
 
 
 def compiled(
-    source: str, name: str, options: tuple[str, ...], owner: str, host_options: tuple[str, ...] = ()
+    source: str,
+    name: str,
+    options: tuple[str, ...],
+    owner: str,
+    arguments: Mapping[str, str | None],
+    host_options: tuple[str, ...] = (),
 ) -> Compiled:
     """Compile a kernel for the CPU device.
+
+    Parameters
+    ----------
+    source : str
+    name : str
+        Of the kernel.
+    options : tuple of str
+        Of CUDA's compiler.
+    owner : str
+        For error messages.
+    arguments : mapping of str to str or None
+        The arguments that hold code, for error messages.
+    host_options : tuple of str
+        Of the C++ compiler.
 
     Raises
     ------
     CompileError
-        It does not compile.
+        It does not compile. The message names the argument, and its line.
     MissingCompilerError, SettingError
         There is no C++ compiler.
     """
@@ -504,9 +553,54 @@ def compiled(
 
     folders = [Path(option[2:].strip()) for option in options if option.startswith("-I") and option[2:]]
     headers = HeaderHash(source, folders, None).digest()
-    program = Program(source, f"{name}.cu", name, options, None, headers, owner, host_options=host_options)
-    library = Library(program, None)
+    program = Program(source, GENERATED, name, options, None, headers, owner, host_options=host_options)
+    try:
+        library = Library(program, None)
+    except CompileError as error:
+        if not error.log:
+            raise
+        raise _explained(error, {f"<{word}>": text for word, text in arguments.items() if text}) from None
     return Compiled(library.function, owner)
+
+
+_PLACE = re.compile(r"(<\w+>):(\d+):(?:(\d+):)? (?:fatal )?(?:error|warning|note): ")
+
+
+def _explained(error: CompileError, texts: Mapping[str, str]) -> CompileError:
+    """Return an error that shows the user's lines, where a compiler does not that looks for them in files."""
+    from cunumpy.kernels._cpu_device.compiler import compiler_messages
+
+    lines = error.log.splitlines()
+    shown: list[str] = []
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        shown.append(line)
+        place = _PLACE.match(line)
+        if place is None or after.startswith(" "):
+            continue
+        number, column = int(place[2]), int(place[3] or 0)
+        text = texts.get(place[1], "").split("\n")[number - 1 : number]
+        if text and text[0].strip():
+            shown.append(f"{number:5} | {text[0].expandtabs()}")
+            shown += [f"      | {' ' * (column - 1)}^"] if column else []
+    if not any(one.severity == "error" and one.file in texts for one in error.messages):
+        shown += [f"The brackets of {name} do not match." for name, text in texts.items() if not _brackets_match(text)]
+    log = "\n".join([*shown, ""])
+    found = CompileError(str(error).replace(error.log, log))
+    found.log, found.messages = log, tuple(compiler_messages(log))
+    return found
+
+
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+
+
+def _brackets_match(text: str) -> bool:
+    opened: list[str] = []
+    for word in words_of(text):
+        if word in _CLOSING.values():
+            opened.append(word)
+        elif word in _CLOSING and (not opened or opened.pop() != _CLOSING[word]):
+            return False
+    return not opened
 
 
 def quick_calls(parameters: Sequence[Parameter], inputs: int, settings: tuple[Any, ...]) -> Any:

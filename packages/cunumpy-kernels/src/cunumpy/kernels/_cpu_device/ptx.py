@@ -116,15 +116,26 @@ def replace_inline_ptx(source: str, filename: str) -> str:
         try:
             statement, end = _statement(source, found.end())
         except _Unknown as error:
-            line = source.count("\n", 0, found.start()) + 1
+            file, line = _file_and_line(source, found.start(), filename)
             raise CompileError(
-                f"{filename}:{line}: the CPU device can't run this inline PTX: {error}. Write it in CUDA C++, or "
+                f"{file}:{line}: the CPU device can't run this inline PTX: {error}. Write it in CUDA C++, or "
                 "keep it to GPUs with #ifndef CUNUMPY_CPU_DEVICE."
             ) from None
         lines = source.count("\n", found.start(), end)
         parts += [source[place : found.start()], statement, "\n" * lines]
         place = end
     return "".join([*parts, source[place:]])
+
+
+_LINE = re.compile(r'^[^\S\n]*#[^\S\n]*line[^\S\n]+(\d+)(?:[^\S\n]+"([^"\n]*)")?[^\n]*', re.MULTILINE)
+
+
+def _file_and_line(source: str, place: int, filename: str) -> tuple[str, int]:
+    """Return what messages call a place: line directives may say what it is."""
+    file, line, start = filename, 1, 0
+    for directive in _LINE.finditer(source, 0, place):
+        file, line, start = directive[2] or file, int(directive[1]) - 1, directive.end()
+    return file, line + source.count("\n", start, place)
 
 
 def _skip(text: str, place: int) -> int:
