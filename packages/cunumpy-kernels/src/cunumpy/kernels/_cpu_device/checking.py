@@ -451,7 +451,7 @@ def _owned(low: int, size: int, arguments: list[Argument]) -> np.ndarray[Any, An
 # --- launches ---------------------------------------------------------------------------------------------------------
 
 
-_ADDRESS = re.compile(r"@\{([0-9a-f]+)\}")
+_ADDRESSES = re.compile(r"@\{([0-9a-f,]+)\}")
 
 
 LOCK = new_lock()
@@ -651,13 +651,14 @@ class Checks:
         return in_header | found
 
     def with_places(self, text: str) -> str:
-        """Replace ``@{address}``, an address in the library, by file and line."""
-        addresses = {int(found, 16) + 1 for found in _ADDRESS.findall(text)}
-        if not addresses:
-            return text
-        places = self._places(addresses)
-        known = {address: f", {place}" for address, place in places.items()}
-        return _ADDRESS.sub(lambda found: known.get(int(found[1], 16) + 1, ""), text)
+        """Replace ``@{address,address}``, addresses in the library, by file and line of the first with known ones."""
+        places = self._places({int(one, 16) + 1 for found in _ADDRESSES.findall(text) for one in found.split(",")})
+
+        def first_place(found: re.Match[str]) -> str:
+            known = (places.get(int(one, 16) + 1) for one in found[1].split(","))
+            return next((f", {place}" for place in known if place is not None), "")
+
+        return _ADDRESSES.sub(first_place, text)
 
     def _short(self, place: str) -> str:
         """Name the kernel's source as the kernel does: the tables have it in the folder of the build."""

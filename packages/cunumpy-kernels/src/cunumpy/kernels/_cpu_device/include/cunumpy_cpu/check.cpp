@@ -710,6 +710,8 @@ static void on_new_block() {
 }
 }  // namespace cunumpy_cpu_races
 
+HIDDEN void cunumpy_check_stop() { stop(); }
+
 HIDDEN u64 cunumpy_check_place(const void* code) { return (u64)((const char*)code - library); }
 
 HIDDEN void cunumpy_check_view(const char* name, const void* data, long long index, int axis, long long extent,

@@ -24,6 +24,9 @@ __attribute__((noinline, cold)) CUNUMPY_CPU_PLAIN static void* interrupt_launch(
     void* const place = state->place;
     if (where != nullptr) {
         state->place = nullptr;
+#ifdef CUNUMPY_CPU_CHECK
+        CUNUMPY_CPU_TELL(stop, );  // other blocks of a cooperative launch don't go on
+#endif
         leave_grid(state->grid);
         unsigned int all[7] = {0, 0, 0, 0, 0, 0, 0};
         if constexpr (has_place) {

@@ -254,7 +254,9 @@ struct Message {
 
 #ifdef CUNUMPY_CPU_CHECK
 __attribute__((noinline)) CUNUMPY_CPU_PLAIN static void note_place(const char* file, unsigned int line) {
-    if (trap_state->fibers) current_thread().place = Place{file, line, __builtin_return_address(0)};
+    if (!trap_state->fibers) return;
+    const void* const* const frame = (const void* const*)__builtin_frame_address(0);
+    current_thread().place = Place{file, line, __builtin_return_address(0), (const void* const*)frame[0]};
 }
 
 // The lanes that a warp has, also those that have returned.
@@ -270,10 +272,15 @@ static bool add_header(Message& message, const Place& place) {
     for (const char* rest = place.file; (rest = __builtin_strstr(rest, "/_cpu_device/include/")) != nullptr; ++rest)
         name = rest + 21;
     if (name == nullptr) return false;
-    if (cunumpy_check_place != nullptr && place.code != nullptr)
-        message.add(" (in <%s>@{%llx})", name, cunumpy_check_place(place.code) - 1);
-    else
-        message.add(" (in <%s>)", name);
+    message.add(" (in <%s>", name);
+    if (cunumpy_check_place != nullptr && place.code != nullptr) {
+        message.add("@{%llx", cunumpy_check_place(place.code) - 1);
+        const void* const* frame = place.frame;
+        for (int i = 0; i < 6 && frame != nullptr && frame[1] != nullptr; ++i, frame = (const void* const*)frame[0])
+            message.add(",%llx", cunumpy_check_place(frame[1]) - 1);
+        message.add("}");
+    }
+    message.add(")");
     return true;
 }
 

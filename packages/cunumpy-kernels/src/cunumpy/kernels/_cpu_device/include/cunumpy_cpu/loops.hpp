@@ -417,7 +417,7 @@ CUNUMPY_CPU_PLAIN __attribute__((noinline)) static void check_barrier(const bool
         unsigned int count = 0;
         for (unsigned int i = 0; i < threads; ++i) count += ended[i];
         if (count == threads) return;
-        if (count != 0) fail_ended(ended, threads, Place{file, line, nullptr});
+        if (count != 0) fail_ended(ended, threads, Place{file, line, nullptr, nullptr});
     }
     CUNUMPY_CPU_TELL(block_barrier, );
 }

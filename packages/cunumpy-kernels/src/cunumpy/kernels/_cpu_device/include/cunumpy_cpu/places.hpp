@@ -1,7 +1,7 @@
 // Places in a kernel's text, for the messages of checked builds.
 //
-// Functions of CUDA's that wait know where they are called: note_place() puts file and line into the thread's data, and where
-// the code goes on. If the file is one of our headers, that tells the line that called it.
+// Functions of CUDA's that wait know where they are called: note_place() puts file and line into the thread's data, and what
+// leads to the functions that called. If the file is one of our headers, these tell the line.
 #pragma once
 
 namespace cunumpy_cpu {
@@ -9,7 +9,8 @@ namespace cunumpy_cpu {
 struct Place {
     const char* file;
     unsigned int line;
-    const void* code;
+    const void* code;          // where the calling function goes on
+    const void* const* frame;  // its frame: the caller's, and where that one goes on
     bool operator==(const Place& other) const { return line == other.line && file == other.file; }
 };
 

@@ -20,6 +20,7 @@ CUNUMPY_CPU_HOOK int cunumpy_check_pass_turn();  // ends it, and takes the next
 // A view of <cunumpy/array_view.cuh> was given an index that it does not have. Ends the launch.
 CUNUMPY_CPU_HOOK void cunumpy_check_view(const char* name, const void* data, long long index, int axis, long long extent,
                                          const void* place);
+CUNUMPY_CPU_HOOK void cunumpy_check_stop();  // from now on nothing is looked at, and there are no more turns
 // Where in the library some code is.
 CUNUMPY_CPU_HOOK unsigned long long cunumpy_check_place(const void* code);
 // Whether the thread of the system can't leave the launch just now.
