@@ -99,6 +99,18 @@ template <class T> void describe() {
     std::printf(" %u,%u,%d,%d,%d,%c,%u", (unsigned)sizeof(T), (unsigned)alignof(T), (int)std::is_pointer<T>::value,
                 (int)std::is_const<E>::value, element<T>::ndim, kind<plain>(), bytes<plain>::value);
 }
+// Of a member: where it is, and what; of an array, of what, and how many.
+template <class T> struct unrestricted { typedef T type; };
+template <class T> struct unrestricted<T* __restrict__> { typedef T* type; };
+template <class T> void describe_member(std::size_t offset) {
+    typedef typename std::remove_cv<typename std::remove_all_extents<T>::type>::type R;
+    typedef typename unrestricted<R>::type M;
+    typedef typename element<M>::type E;
+    std::printf(" %zu,%zu,%d,%d,%d,%c,%u", offset, sizeof(T), (int)std::is_pointer<M>::value,
+                (int)(std::is_const<E>::value && (std::is_pointer<M>::value || element<M>::ndim)), element<M>::ndim,
+                kind<typename std::remove_cv<E>::type>(), bytes<typename std::remove_cv<E>::type>::value);
+    std::printf(",%u,%zu,%zu", (unsigned)std::rank<T>::value, std::extent<T, 0>::value, std::extent<T, 1>::value);
+}
 template <class... P> void report(void (*)(P...)) { (describe<P>(), ...); std::printf("\n"); }
 template <class... P> void report(void (*)(P...) noexcept) { (describe<P>(), ...); std::printf("\n"); }
 """
@@ -151,3 +163,47 @@ def compiled_descriptions(kernels: Iterable[Kernel], folder: Path) -> list[list[
     assert done.returncode == 0, done.stderr[:4000]
     printed = iter(subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout.splitlines())
     return [None if kernel.expression is None else next(printed).split() for kernel in kernels]
+
+
+def accepted_descriptions(
+    sources: Iterable[tuple[str, str]], folder: Path, preamble: str = ""
+) -> list[list[str] | None]:
+    """Compile sources, each in a namespace of its own; return what is printed of each, None where it is not accepted.
+
+    Parameters
+    ----------
+    sources : iterable of (str, str)
+        C++, and statements that print a line of what is asked about it, in which ``HERE`` is the namespace.
+    folder : Path
+        For what is made.
+    preamble : str
+        C++ before all of them.
+    """
+    remaining = dict(enumerate(sources))
+    found: list[list[str] | None] = [None] * len(remaining)
+    path, program = folder / "sources.cpp", folder / "sources"
+    most_errors = "-ferror-limit=0" if "clang" in compiler()[0] else "-fmax-errors=0"
+    options = ["-std=c++20", "-O0", "-w", "-fsigned-char", "-fno-diagnostics-show-caret", most_errors]
+    while remaining:
+        lines = [SHIM, preamble]
+        for number, (source, _) in remaining.items():
+            lines += [f"namespace source_{number} {{", f'#line 1 "source_{number}"', source, "}"]
+        lines.append("int main() {")
+        for number, (_, statements) in remaining.items():
+            lines += [f'#line 1 "source_{number}"', statements.replace("HERE", f"source_{number}")]
+        lines += ["}"]
+        path.write_text("\n".join(lines), encoding="utf-8")
+        command = [*compiler(), *options, str(path), "-o", str(program)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
+        if done.returncode == 0:
+            printed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout.splitlines()
+            for number, line in zip(remaining, printed, strict=True):
+                found[number] = line.split()
+            break
+        refused = {
+            int(number) for number in re.findall(r"^source_(\d+):[\d:]+ (?:fatal )?error:", done.stderr, re.MULTILINE)
+        }
+        assert refused, done.stderr[:4000]
+        for number in refused:
+            del remaining[number]
+    return found

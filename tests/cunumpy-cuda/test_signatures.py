@@ -112,7 +112,7 @@ def test_enumerations_and_their_names():
     source = "namespace n { enum class Kind : short { a }; } enum Sign { minus = -1, plus = 1 };"
     found = parse_cuda_signature(f"{source} __global__ void k(n::Kind a, Sign* b);", "k")
     assert [(one.ctype, one.dtype) for one in found] == [("n::Kind", np.dtype("i2")), ("Sign", np.dtype("i4"))]
-    message = refused("enum E { a = sizeof(int) }; __global__ void k(E e);")
+    message = refused("enum E { a = sizeof(float3) }; __global__ void k(E e);")
     assert "the values of the enumeration 'E' can't be told" in message
     assert "write 'enum E : int'" in message
 
@@ -258,7 +258,8 @@ def test_a_parameter_may_be_called_like_a_template_parameter_of_another():
         ("__launch_bounds__(128, 4) __global__ void", (128, 4)),
         ("__global__ __launch_bounds__(64, 2, 8) void", (64, 2, 8)),
         ("constexpr int N = 32; __global__ void __launch_bounds__(N * 4)", (128,)),
-        ("#define N 32\n__global__ void __launch_bounds__(N << 1, sizeof(int))", (64, None)),
+        ("#define N 32\n__global__ void __launch_bounds__(N << 1, sizeof(int))", (64, 4)),
+        ("__global__ void __launch_bounds__(64, sizeof(dim3))", (64, None)),
         ("enum { N = 96 }; __global__ void __launch_bounds__(N)", (96,)),
         ("__global__ void __launch_bounds__(max(3, 4))", (None,)),
     ],
@@ -297,7 +298,7 @@ def test_work_that_grows_without_end_is_refused():
     sums = ", ".join(f"int N{i + 1} = N{i} + N{i}" for i in range(40))
     source = f"template <int N0, {sums}> __global__ void __launch_bounds__(N40) k(int x);"
     assert kernel_declaration(source, "k", template_args=[1]).launch_bounds == (None,)
-    constants = "".join(f"constexpr int c{i} = c{i + 1} + c{i + 1};" for i in range(40))
+    constants = "".join(f"constexpr long long c{i} = c{i + 1} + c{i + 1};" for i in range(40))
     source = f"{constants} const int c40 = 1; __global__ void __launch_bounds__(c0) k(int x);"
     assert kernel_declaration(source, "k").launch_bounds == (2**40,)
 

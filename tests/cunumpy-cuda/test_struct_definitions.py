@@ -67,6 +67,16 @@ LAYOUTS = [
     ("typedef double real; struct S { real x; const real* y; };", [("x", "double"), ("y", "const double*")]),
     ("#define N 3\nconstexpr int M = N + 1; struct S { int a[N], b[M]; };", [("a", "int[3]"), ("b", "int[4]")]),
     ("typedef float triple[3]; struct S { triple v; };", [("v", "float[3]")]),
+    ("typedef float triple[3]; struct S { triple v[2]; };", [("v", "float[2][3]")]),
+    (
+        "const int N{2}; constexpr unsigned char M = 258; struct S { int a[N], b[M]; };",
+        [("a", "int[2]"), ("b", "int[2]")],
+    ),
+    (
+        "enum { K = sizeof(double), J = K - 9 < 0 ? 1 : 3 }; enum { L = K - 9 < 0 ? 1 : 3 };"
+        "struct S { char a[K], b[J], c[L]; };",
+        [("a", "char[8]"), ("b", "char[3]"), ("c", "char[1]")],
+    ),
     (
         "struct S { Array2D<double> a; CArray1D<const int> b; };",
         [("a", "Array2D<double>"), ("b", "const CArray1D<int>")],
@@ -140,7 +150,7 @@ def test_offsets_are_the_compilers(tmp_path):
         ("struct S { void (*f)(int); };", "1:17", "pointer to a function"),
         ("struct S { double** p; };", "1:18", "pointer to pointers"),
         ("struct S { Other o; };", "1:12", "'Other' is not known"),
-        ("struct S { int a[sizeof(int)]; };", "1:16", "its extents can't be told"),
+        ("struct S { int a[sizeof(dim3)]; };", "1:16", "its extents can't be told"),
         ("struct S { double* p[3]; };", "1:18", "array of pointers"),
         ("#define FIELD(n) int n\nstruct S { FIELD(a); };", "2:17", "macro with parameters"),
         ("struct S { int a;\n#ifdef X\nint b;\n#endif\n};", "2:1", "its members depend on '#ifdef X'"),

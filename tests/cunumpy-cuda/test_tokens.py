@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cunumpy.cuda._tokens import SourceError, Tokens, evaluate, words_of
+from cunumpy.cuda._integers import evaluate
+from cunumpy.cuda._tokens import SourceError, Tokens, words_of
 
 
 def words(source: str, defines: dict[str, str | None] | None = None) -> str:
@@ -125,8 +126,8 @@ CONDITIONS = [
     ("'a' == 97 && '\"' == 34", True),
     ("'\\\\n' == 10", None),
     ("not 0 and (5 bitor 2) == 7 and 1 not_eq 2 or 0", True),
-    ("-1 > 0u", None),
-    ("1u - 2 > 0", None),
+    ("-1 > 0u", True),
+    ("1u - 2 > 0", True),
     ("2u > 1", True),
     ("1.5 > 1", None),
     ("", None),
@@ -227,8 +228,47 @@ def test_what_has_no_end(source, place, words_of_message):
 
 def test_constant_expressions_with_names():
     values = {"a": 3, "n::b": 4}
-    assert evaluate(words_of("a * n::b + 1"), values.get) == 13
+    assert evaluate(words_of("a * n::b + 1"), values.get) == (13, 32, True)
     assert evaluate(words_of("a * c"), values.get) is None
     assert evaluate(words_of("f(a, 3)"), values.get) is None
-    assert evaluate(words_of("(" * 3000 + "1" + ")" * 3000), values.get) in (None, 1)
+    assert evaluate(words_of("(" * 3000 + "1" + ")" * 3000), values.get) in (None, (1, 32, True))
     assert evaluate(words_of("*".join(["99999999"] * 50)), values.get) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 << 31", -(2**31)),
+        ("1u << 31", 2**31),
+        ("1l << 31", 2**31),
+        ("0u - 1", 2**32 - 1),
+        ("-1 < 0u", 0),
+        ("-1l < 0u", 1),
+        ("0xFFFFFFFF + 1", 0),
+        ("0x7FFFFFFF + 1", None),
+        ("4294967295 + 1", 2**32),
+        ("~0", -1),
+        ("~0u", 2**32 - 1),
+        ("true + true", 2),
+        ("'a' + 1", 98),
+        ("-7 / 2 * 10 + -7 % 2", -31),
+        ("1 ? -1 : 0u", 2**32 - 1),
+        ("(unsigned char)257 + int(3)", 4),
+        ("static_cast<bool>(7)", 1),
+        ("sizeof(double) * 2", 16),
+        ("-2147483648 / -1", 2**31),
+        ("(-2147483647 - 1) / -1", None),
+        ("1 / 0", None),
+        ("-1 << 1", None),
+        ("1 << 32", None),
+        ("(float)1", None),
+        ("99999999999999999999", None),
+    ],
+)
+def test_constant_expressions_have_the_types_of_cpp(text, value):
+    found = evaluate(words_of(text), {"true": True}.get)
+    assert (None if found is None else found.value) == value
+
+
+def test_after_if_all_numbers_have_64_bits():
+    assert words("#if 0xFFFFFFFF + 1 == 4294967296 && (1 == 1) << 40 > 0 && -1 > 0u\na\n#endif") == "a"

@@ -133,6 +133,9 @@ template <class A, class B> struct pair_of { static const int value = 2; };
 __global__ void default_templates(int n = pair_of<int, double>::value, double x = 1.0) {}
 //! default_comparison
 __global__ void default_comparison(bool a = 1 < 2, int b = 3, bool c = 4 > 5) {}
+//! default_comparisons_that_look_like_templates
+constexpr int LIMIT = 3;
+__global__ void default_comparisons_that_look_like_templates(int a = LIMIT < 2, int b = 2 > (1), int c = 1 < 2, bool d = 4 > (5)) {}
 //! default_braces
 __global__ void default_braces(int n = {}, double x = double{1}, int m = int{}) {}
 //! default_null

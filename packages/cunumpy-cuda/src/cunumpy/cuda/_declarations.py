@@ -63,6 +63,8 @@ _INTERESTING = frozenset(
     }
 )
 _BEFORE_REQUIREMENTS = frozenset({"requires", "&&", "||", "!", "(", ",", "="})
+CONSTANT_SPECIFIERS = frozenset({"static", "inline", "constexpr", "const", "__constant__", "__device__", "extern"})
+_CLASSES = frozenset({"struct", "class", "union", "enum"})
 _BEFORE_CONSTANT = frozenset(
     {
         "static",
@@ -125,6 +127,13 @@ class Enumeration(NamedTuple):
     body: Range | None
 
 
+class Constant(NamedTuple):
+    """A constant: the words of its type, with specifiers, and those of its value."""
+
+    type: Range
+    value: Range
+
+
 class StructHeader(NamedTuple):
     """A struct, class or union with its body (words between the braces)."""
 
@@ -145,8 +154,8 @@ class Declarations:
     aliases: dict[Path, list[Alias]] = field(default_factory=dict)
     enumerations: dict[Path, list[Enumeration]] = field(default_factory=dict)
     structs: dict[Path, list[StructHeader]] = field(default_factory=dict)
-    constants: dict[Path, list[Range]] = field(default_factory=dict)
-    enumerators: dict[Path, tuple[Range, int]] = field(default_factory=dict)
+    constants: dict[Path, list[Constant]] = field(default_factory=dict)
+    enumerators: dict[Path, tuple[Enumeration, int]] = field(default_factory=dict)
     unclosed: dict[str, int] = field(default_factory=dict)
     """Kernels whose parameters have no end."""
     opened: list[Path] = field(default_factory=list)
@@ -413,10 +422,11 @@ class _Scanner:
                 self.found.enumerations.setdefault(path, []).append(entry)
         if body is None:
             return place
+        whole = Enumeration((), scoped, underlying, body)
         within = (*self.scopes[-1].visible, name) if scoped and name else self.scopes[-1].visible
         for number, (first, last) in enumerate(split(words, body.start, body.stop, angles=False)):
             if first < last:
-                self.found.enumerators[(*within, words[first])] = (body, number)
+                self.found.enumerators[(*within, words[first])] = (whole, number)
         return body.stop + 1
 
     def struct(self, index: int, other_names: Sequence[str]) -> None:
@@ -446,8 +456,14 @@ class _Scanner:
             return index + 1
         stop = self.end_of_statement(index)
         for place in range(index + 1, min(stop, index + 12)):
-            if words[place] == "=" and is_name(words[place - 1]):
-                self.add(self.found.constants, words[place - 1], self.range(place + 1, stop))
+            if words[place] in ("=", "{") and is_name(words[place - 1]):
+                value = self.range(place + 1, stop)
+                if words[place] == "{":
+                    if self.partner.get(place) != stop - 1 or not _CLASSES.isdisjoint(words[index:place]):
+                        break
+                    value = self.range(place + 1, stop - 1)
+                constant = Constant(self.range(self.start, place - 1), value)
+                self.add(self.found.constants, words[place - 1], constant)
                 return stop
             if not is_name(words[place]) and words[place] != "::":
                 break

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cunumpy.cuda._brackets import end_of_group
+from cunumpy.cuda._brackets import OPENING, end_of_group
 from cunumpy.cuda._ctypes_table import scalar_type
 from cunumpy.cuda._declarations import KernelHeader
+from cunumpy.cuda._tokens import is_name
 from cunumpy.cuda._types import MAX_VIEW_NDIM, NO_EXTENT, Cursor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from cunumpy.cuda._types import Reader, Type
 
 MAX_PARAMETER_BYTES = 32764
@@ -147,6 +150,9 @@ def _pieces(reader: Reader, start: int, stop: int) -> list[tuple[int, int]]:
         if word == "<":
             end = end_of_group(words, place, stop)
             closed = words[end - 1] == ">" and end - 1 > place
+            if in_default:  # `a < 1, int b = 2 > (1)` are two parameters: no template argument assigns
+                assigns = "=" in _outside_brackets(words, place + 1, end - 1)
+                closed = closed and is_name(words[place - 1]) and not assigns
             if closed and (not in_default or words[end : end + 1] in (["("], ["{"], ["::"], [","], [")"])):
                 place = end
                 continue
@@ -159,6 +165,13 @@ def _pieces(reader: Reader, start: int, stop: int) -> list[tuple[int, int]]:
             begin, in_default = place + 1, False
         place += 1
     return [*found, (begin, stop)]
+
+
+def _outside_brackets(words: Sequence[str], start: int, stop: int) -> Iterator[str]:
+    """Give the words that stand in no brackets."""
+    while start < stop:
+        yield words[start]
+        start = end_of_group(words, start, stop) if words[start] in OPENING else start + 1
 
 
 def _as_parameter(reader: Reader, kind: Type, name: str, offset: int) -> CudaParameter:

@@ -16,8 +16,10 @@ import bisect
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from cunumpy.cuda._integers import UNKNOWN, evaluate
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 _PATTERN = re.compile(
     r"""
@@ -52,7 +54,6 @@ _GUARD = re.compile(r"!\s*defined\s*\(?\s*([^\W\d][\w$]*)\s*\)?")
 _DEEPEST, _LONGEST = 100, 10_000
 """Macros that expand further than this, in levels or words, are left as they are."""
 
-_UNKNOWN = "?unknown"
 _DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}", "%:": "#"}
 _RAW_PREFIXES = frozenset({"R", "LR", "uR", "UR", "u8R"})
 
@@ -408,8 +409,8 @@ class _Preprocessor:
                 if default is not None and default[1] == name:
                     return True
             return None if defined is None else not defined
-        value = evaluate(self.condition_words(rest), self.number)
-        return None if value is None else value != 0
+        value = evaluate(self.condition_words(rest), self.number, preprocessor=True)
+        return None if value is None else value.value != 0
 
     def condition_words(self, text: str) -> list[str]:
         given = list(_words(text))
@@ -423,7 +424,7 @@ class _Preprocessor:
                 name = given[place + closing] if place + closing < len(given) else ""
                 place += 1 + 2 * closing
                 defined = self.is_defined(name)
-                words.append(_UNKNOWN if defined is None else str(int(defined)))
+                words.append(UNKNOWN if defined is None else str(int(defined)))
                 continue
             macro = self.macros.get(word)
             expansion = self.expansion(word) if macro is not None and macro.certain else None
@@ -434,172 +435,6 @@ class _Preprocessor:
         if name in ("true", "false"):
             return int(name == "true")
         return 0 if self.is_defined(name) is False else None
-
-
-_PRECEDENCE = {
-    operator: level
-    for level, operators in enumerate(
-        ["||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %"], start=1
-    )
-    for operator in operators.split()
-}
-_NUMBER = re.compile(r"(?:(0[xX][0-9a-fA-F]+)|(0[bB][01]+)|(0[0-7]*)|([1-9]\d*))[uUlLzZ]*")
-_CHARACTER = re.compile(r"'[ -&(-\[\]-~]'")
-_LARGEST = 1 << 80
-_ALTERNATIVES = {
-    "and": "&&",
-    "or": "||",
-    "not": "!",
-    "bitand": "&",
-    "bitor": "|",
-    "xor": "^",
-    "compl": "~",
-    "not_eq": "!=",
-}
-
-
-def evaluate(words: Sequence[str], lookup: Callable[[str], int | None]) -> int | None:
-    """Evaluate a constant integer expression.
-
-    Parameters
-    ----------
-    words : sequence of str
-    lookup : callable
-        The value of a name, None if it has none.
-
-    Returns
-    -------
-    int or None
-        None if the value can't be told, or the expression is none.
-    """
-    try:
-        expression = _Expression(words, lookup)
-        value = expression.conditional()
-        return value if expression.place == len(expression.words) else None
-    except (_NoExpressionError, RecursionError):
-        return None
-
-
-class _NoExpressionError(Exception):
-    pass
-
-
-class _Expression:
-    def __init__(self, words: Sequence[str], lookup: Callable[[str], int | None]) -> None:
-        self.words: list[str] = []
-        for word in words:  # the tokenizer keeps >> apart, for the ends of template arguments
-            if word == ">" and self.words[-1:] == [">"]:
-                self.words[-1] = ">>"
-            else:
-                self.words.append(_ALTERNATIVES.get(word, word))
-        self.lookup = lookup
-        self.place = 0
-        # Numbers become unsigned beside an unsigned one; what that does to negative ones is not told.
-        self.unsigned = any(word[0].isdigit() and "u" in word.lower() for word in self.words)
-
-    def take(self, word: str | None = None) -> str:
-        if self.place >= len(self.words) or (word is not None and self.words[self.place] != word):
-            raise _NoExpressionError
-        self.place += 1
-        return self.words[self.place - 1]
-
-    def peek(self) -> str:
-        return self.words[self.place] if self.place < len(self.words) else ""
-
-    def conditional(self) -> int | None:
-        condition = self.binary(1)
-        if self.peek() != "?":
-            return condition
-        self.take()
-        chosen = self.conditional()
-        self.take(":")
-        other = self.conditional()
-        return None if condition is None else chosen if condition else other
-
-    def binary(self, lowest: int) -> int | None:
-        left = self.unary()
-        while (level := _PRECEDENCE.get(self.peek(), 0)) >= lowest:
-            operator = self.take()
-            right = self.binary(level + 1)
-            if self.unsigned and ((left or 0) < 0 or (right or 0) < 0):
-                left = right = None
-            left = _apply(operator, left, right)
-        return left
-
-    def unary(self) -> int | None:
-        word = self.take()
-        if word in ("!", "-", "+", "~"):
-            value = self.unary()
-            if value is None:
-                return None
-            return {"!": int(not value), "-": -value, "+": value, "~": ~value}[word]
-        if word == "(":
-            value = self.conditional()
-            self.take(")")
-            return value
-        if word[0].isdigit():
-            number = _NUMBER.fullmatch(word.replace("'", ""))
-            if number is None:
-                return None
-            hexadecimal, binary, octal, decimal = number.groups()
-            if hexadecimal:
-                return int(hexadecimal, 16)
-            if binary:
-                return int(binary, 2)
-            return int(octal, 8) if octal else int(decimal) if len(decimal) < 25 else None
-        if _CHARACTER.fullmatch(word) is not None:
-            return ord(word[1])
-        if word == _UNKNOWN or word[0] in "\"'":
-            return None
-        if not is_name(word):
-            raise _NoExpressionError
-        while self.peek() == "::":
-            self.take()
-            word += "::" + self.take()
-        if self.peek() == "(":  # a function-like macro, or a function
-            depth = 0
-            while True:
-                depth += {"(": 1, ")": -1}.get(self.take(), 0)
-                if depth == 0:
-                    return None
-        return self.lookup(word)
-
-
-def _apply(operator: str, left: int | None, right: int | None) -> int | None:
-    if operator == "&&":
-        return 0 if 0 in (left, right) else None if None in (left, right) else 1
-    if operator == "||":
-        return 1 if left or right else None if None in (left, right) else 0
-    if left is None or right is None:
-        return None
-    if operator in ("/", "%"):
-        if right == 0:
-            return None
-        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-        return quotient if operator == "/" else left - right * quotient
-    if operator in ("<<", ">>"):
-        if not 0 <= right < 64:
-            return None
-        value = left << right if operator == "<<" else left >> right
-    else:
-        value = int(_SIMPLE[operator](left, right))
-    return value if abs(value) < _LARGEST else None
-
-
-_SIMPLE: dict[str, Callable[[int, int], int]] = {
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "&": lambda a, b: a & b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-}
 
 
 def directives(source: str) -> Iterator[tuple[str, str]]:

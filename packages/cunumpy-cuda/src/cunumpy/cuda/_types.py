@@ -20,16 +20,18 @@ from cunumpy.cuda._ctypes_table import (
 )
 from cunumpy.cuda._declarations import (
     ATTRIBUTES,
+    CONSTANT_SPECIFIERS,
     QUALIFIERS,
     Alias,
+    Constant,
     Declarations,
     Enumeration,
     Path,
-    Range,
     skip_attributes,
 )
+from cunumpy.cuda._integers import Integer, evaluate, of_dtype
 from cunumpy.cuda._templates import TemplateArgument, bind_template, read_template
-from cunumpy.cuda._tokens import evaluate, is_name
+from cunumpy.cuda._tokens import SourceError, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -111,8 +113,8 @@ class _Memory:
     """What the readers of one declaration share: values found, and how much work it was."""
 
     steps: int = 0
-    constants: dict[Path, int | None] = field(default_factory=dict)
-    enumerators: dict[int, list[int | None]] = field(default_factory=dict)
+    constants: dict[Path, Integer | None] = field(default_factory=dict)
+    enumerators: dict[int, list[Integer | None]] = field(default_factory=dict)
 
 
 class Reader:
@@ -229,14 +231,14 @@ class Reader:
                 self.unreadable(word, cursor.offset())
             name = cursor.take()
         cursor.skip_attributes()
+        extents: list[int | None] = []
         while cursor.peek() == "[":
             stop = end_of_group(cursor.words, cursor.place, cursor.stop)
             inner = cursor.words[cursor.place + 1 : stop - 1]
-            extent = self.value(inner, self.scope, self.bindings) if inner else NO_EXTENT
-            kind = kind._replace(extents=(*kind.extents, extent))
+            extents.append(self.value(inner, self.scope, self.bindings) if inner else NO_EXTENT)
             cursor.place = stop
             cursor.skip_attributes()
-        return kind, name
+        return kind._replace(extents=(*extents, *kind.extents)), name  # of an array of arrays its own come first
 
     # Names of types
 
@@ -382,16 +384,15 @@ class Reader:
             return Type(name, kind.dtype, offset)
         if enumeration.scoped:
             return Type(name, np.dtype(np.int32), offset)
-        body = enumeration.body
         values: list[int] = [0]
-        for value in [] if body is None else self.enumerators(body):
+        for value in self.enumerators(enumeration):
             if value is None:
                 self.fail(
                     f"the values of the enumeration {name!r} can't be told, and its type neither; write "
                     f"'enum {name} : int'",
                     offset,
                 )
-            values.append(value)
+            values.append(value.value)
         low, high = min(values), max(values)
         bits = 32 if (low >= -(2**31) and high < 2**31) or (low >= 0 and high < 2**32) else 64
         return Type(name, np.dtype(f"{'i' if low < 0 else 'u'}{bits // 8}"), offset)
@@ -491,16 +492,23 @@ class Reader:
         self, words: Sequence[str], scope: Path, bindings: Mapping[str, TemplateArgument], depth: int = 0
     ) -> int | None:
         """Evaluate a constant expression; None if it can't be told."""
+        found = self.integer(words, scope, bindings, depth)
+        return None if found is None else found.value
+
+    def integer(
+        self, words: Sequence[str], scope: Path, bindings: Mapping[str, TemplateArgument], depth: int = 0
+    ) -> Integer | None:
+        """Evaluate a constant expression; None if it can't be told."""
         self.memory.steps += 1
         if depth > _DEEPEST or self.memory.steps > _MOST_STEPS:
             return None
 
-        def lookup(name: str) -> int | None:
+        def lookup(name: str) -> Integer | int | None:
             if name in ("true", "false"):
-                return int(name == "true")
+                return name == "true"
             if name in bindings:
                 argument = bindings[name]
-                return self.value(argument.words, argument.scope, argument.bindings, depth + 1)
+                return self.integer(argument.words, argument.scope, argument.bindings, depth + 1)
             path = tuple(name.split("::"))
             found = self.declarations.find(self.declarations.constants, path, scope)
             if found is not None:
@@ -514,31 +522,76 @@ class Reader:
 
         return evaluate(words, lookup)
 
-    def constant(self, path: Path, definitions: list[Range], depth: int) -> int | None:
+    def constant(self, path: Path, definitions: list[Constant], depth: int) -> Integer | None:
         """Evaluate a constant of the source; None if its definitions differ."""
         known = self.memory.constants
         if path not in known:
             known[path] = None  # if it is asked for by itself
-            values = {self.value(self.tokens.words[one.start : one.stop], one.scope, {}, depth) for one in definitions}
+            values = {self.defined(one, depth) for one in definitions}
             known[path] = values.pop() if len(values) == 1 else None
         return known[path]
 
-    def enumerators(self, body: Range, depth: int = 0) -> list[int | None]:
+    def defined(self, constant: Constant, depth: int) -> Integer | None:
+        """Evaluate one definition of a constant, whose type may change the value."""
+        start, stop, scope = constant.value
+        value = self.integer(self.tokens.words[start:stop], scope, {}, depth)
+        start, stop, scope = constant.type
+        places = [place for place in range(start, stop) if self.tokens.words[place] not in CONSTANT_SPECIFIERS]
+        words = [self.tokens.words[place] for place in places]
+        if value is None or words == ["auto"]:
+            return value
+        return of_dtype(value, self.number_type(words, [self.tokens.offsets[place] for place in places], scope))
+
+    def number_type(self, words: Sequence[str], offsets: Sequence[int], scope: Path) -> np.dtype[Any] | None:
+        """Return the dtype of a type; None if it is none of numbers, or can't be told."""
+        try:
+            cursor = Cursor(words, offsets)
+            kind = self.inside(scope, {}).specifiers(cursor)
+        except SourceError:
+            return None
+        plain = not (cursor.more() or kind.pointers or kind.extents or kind.reference or kind.view_ndim)
+        return kind.dtype if plain else None
+
+    def enumerators(self, enumeration: Enumeration, depth: int = 0) -> list[Integer | None]:
         """Evaluate all enumerators of an enumeration: their own expressions, or one more than the one before."""
+        body, underlying = enumeration.body, enumeration.underlying
+        if body is None:
+            return []
         known = self.memory.enumerators
-        if body.start not in known:
-            values = known[body.start] = []  # later ones may be given by earlier ones
-            words = self.tokens.words
-            following: int | None = 0
-            for first, last in split(words, body.start, body.stop, angles=False):
-                if first == last:
-                    continue
-                if "=" in words[first:last]:
-                    start = words.index("=", first, last) + 1
-                    following = self.value(words[start:last], body.scope, {}, depth)
-                values.append(following)
-                following = None if following is None else following + 1
-        return known[body.start]
+        if body.start in known:
+            return known[body.start]
+        values = known[body.start] = []  # later ones may be given by earlier ones
+        words, offsets = self.tokens.words, self.tokens.offsets
+        dtype = np.dtype(np.int32) if enumeration.scoped else None
+        if underlying is not None:
+            start, stop, scope = underlying
+            dtype = self.number_type(words[start:stop], offsets[start:stop], scope)
+        following: Integer | None = Integer(0)
+        for first, last in split(words, body.start, body.stop, angles=False):
+            if first == last:
+                continue
+            if "=" in words[first:last]:
+                start = words.index("=", first, last) + 1
+                following = self.integer(words[start:last], body.scope, {}, depth)
+            if following is not None and (underlying is not None or enumeration.scoped):
+                following = of_dtype(following, dtype)
+            values.append(following)
+            following = None if following is None else _one_more(following)
+        if underlying is None and not enumeration.scoped:
+            # Behind the enumeration each is of the first type that holds all.
+            numbers = [one.value for one in values if one is not None]
+            if numbers:
+                low, high = min(numbers), max(numbers)
+                bits = 32 if low >= -(2**31) and high < 2 ** (31 if low < 0 else 32) else 64
+                signed = low < 0 or high < 2 ** (bits - 1)
+                values[:] = [None if one is None else Integer(one.value, bits, signed) for one in values]
+        return values
+
+
+def _one_more(number: Integer) -> Integer:
+    """Return the value of the next enumerator: of a wider type, if its own can't hold it."""
+    wider = [number._replace(value=number.value + 1), Integer(number.value + 1), Integer(number.value + 1, 64)]
+    return next((one for one in wider if one.fits()), Integer(number.value + 1, 64, False))
 
 
 _TIGHT = re.compile(r" ?(::|[<>\[\](),]) ?")
