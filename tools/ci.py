@@ -273,7 +273,8 @@ def groups(readme: str) -> list[Group]:
         Group("no native code", f"CXX=no-compiler {WHEELS} env -u CXX pytest -n auto {NATIVE_TESTS}", NATIVE),
         Group(
             "fuzz",
-            "FUZZ_BATCHES=25 uv run pytest -n auto --dist load tests/cunumpy-kernels/test_cpu_device_generated.py",
+            "FUZZ_BATCHES=25 uv run pytest -n auto --dist load tests/cunumpy-kernels/test_cpu_device_generated.py "
+            "tests/cunumpy-kernels/test_python_kernels_generated.py tests/cunumpy-cuda/test_signature_fuzz.py",
             ("cunumpy-kernels",),
             full_only=True,
         ),
