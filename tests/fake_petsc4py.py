@@ -1,4 +1,4 @@
-"""A petsc4py of one process without PETSc: as much of its vectors as `cunumpy.petsc` uses, strict as the real one.
+"""A petsc4py of one process without PETSc: as much of its vectors, shell matrices and solvers as `cunumpy.petsc` uses.
 
 Device arrays are those of the stand-in for CuPy, whose memory is the host's.
 """
@@ -128,6 +128,9 @@ class Vec:
     def resetArray(self) -> None:
         self.array = self.own
 
+    def duplicate(self) -> Vec:
+        return Vec()._create(self.array.copy().ravel(), self.comm, self.block_size, self.kind)
+
 
 class Mat:
     """A matrix that knows where its values would go."""
@@ -158,13 +161,120 @@ class Mat:
     def assemble(self) -> None:
         self.state += 1
 
+    def createPython(self, sizes: Any, context: Any, comm: Any = None) -> Mat:
+        self.create(comm)
+        self.sizes, self.kind, self.context = sizes, "python", context
+        return self
+
+    def setVecType(self, kind: str) -> None:
+        self.vec_type = kind
+
+    def setUp(self) -> None:
+        pass
+
+    def getType(self) -> str:
+        return self.kind
+
+    def getPythonContext(self) -> Any:
+        return self.context
+
+    def destroy(self) -> None:
+        pass
+
 
 class InsertMode:
     INSERT_VALUES = 1
 
 
 class KSP:
-    pass
+    """Conjugate gradients, with a preconditioner in Python, on the memory of the vectors."""
+
+    class ConvergedReason:
+        CONVERGED_RTOL, DIVERGED_MAX_IT = 2, -3
+
+    def create(self, comm: Any = None) -> KSP:
+        self.comm, self.pc, self.monitor = comm, PC(), None
+        self.settings: dict[str, Any] = {}
+        return self
+
+    def setOperators(self, matrix: Mat, other: Mat) -> None:
+        self.operators = matrix, other
+
+    def getOperators(self) -> tuple[Mat, Mat]:
+        return self.operators
+
+    def setType(self, kind: str) -> None:
+        assert kind == "cg"
+
+    def getPC(self) -> PC:
+        return self.pc
+
+    def setTolerances(self, rtol: Any = None, atol: Any = None, max_it: Any = None) -> None:
+        self.rtol, self.max_it = 1e-5 if rtol is None else rtol, max_it or 10000
+
+    def setOptionsPrefix(self, prefix: str) -> None:
+        self.settings["prefix"] = prefix
+
+    def setInitialGuessNonzero(self, flag: bool) -> None:
+        assert not flag
+
+    def setFromOptions(self) -> None:
+        pass
+
+    def setConvergenceHistory(self, reset: bool = False) -> None:
+        self.history: list[float] = []
+
+    def setMonitor(self, monitor: Any) -> None:
+        self.monitor = monitor
+
+    def monitorCancel(self) -> None:
+        self.monitor = None
+
+    def solve(self, b: Vec, x: Vec) -> None:
+        matrix, r, z, p, product = self.operators[0], *(b.duplicate() for _ in range(4))
+        flat = x.array.reshape(-1)
+        self._precondition(r, z)
+        p.array[...] = z.array
+        old, self.iterations = (r.array * z.array).sum(), 0
+        while not self._stops(float((z.array * z.array).sum() ** 0.5)):
+            matrix.context.mult(matrix, p, product)
+            step = old / (p.array * product.array).sum()
+            flat += step * p.array
+            r.array -= step * product.array
+            self._precondition(r, z)
+            new = (r.array * z.array).sum()
+            p.array[...] = z.array + new / old * p.array
+            old = new
+            self.iterations += 1
+
+    def _precondition(self, r: Vec, z: Vec) -> None:
+        if self.pc.kind == "python":
+            self.pc.context.apply(self.pc, r, z)
+        else:
+            z.array[...] = r.array
+
+    def _stops(self, norm: float) -> bool:
+        self.history.append(norm)
+        if self.monitor is not None:
+            self.monitor(self, self.iterations, norm)
+        reasons = self.ConvergedReason
+        self.reason = reasons.CONVERGED_RTOL if norm <= self.rtol * self.history[0] else reasons.DIVERGED_MAX_IT
+        return self.reason > 0 or self.iterations == self.max_it
+
+    def getResidualNorm(self) -> float:
+        return self.history[-1]
+
+    def getConvergedReason(self) -> int:
+        return self.reason
+
+    def getIterationNumber(self) -> int:
+        return self.iterations
+
+    def getConvergenceHistory(self) -> list[float]:
+        return self.history
+
+    def destroy(self) -> None:
+        pass
 
 
 class SNES:
@@ -172,7 +282,19 @@ class SNES:
 
 
 class PC:
-    pass
+    kind = "none"
+
+    def setType(self, kind: str) -> None:
+        self.kind = kind
+
+    def getType(self) -> str:
+        return self.kind
+
+    def setPythonContext(self, context: Any) -> None:
+        self.context = context
+
+    def getPythonContext(self) -> Any:
+        return self.context
 
 
 ScalarType, IntType = np.float64, np.int32
@@ -198,7 +320,7 @@ def install(monkeypatch: Any) -> types.ModuleType:
     for name in ("ScalarType", "Sys", "Vec"):
         setattr(module, name, globals()[name])
     module.__file__ = __file__
-    package.PETSc = module  # type: ignore[attr-defined]
+    package.PETSc, package.init = module, lambda arguments: None  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "petsc4py", package)
     monkeypatch.setitem(sys.modules, "petsc4py.PETSc", module)
     monkeypatch.setattr(Vec, "made", [])

@@ -31,15 +31,23 @@ def test_the_script_for_gpus_runs_and_prints_its_figures(builds: str) -> None:
         assert text in done.stdout
 
 
-@pytest.mark.parametrize("check", ["0", pytest.param("1", marks=pytest.mark.long)])  # of all kernels, also ours
-def test_the_suite_for_the_cupy_backend_passes(builds: str, check: str) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        pytest.param({"CUNUMPY_CPU_CHECK": "1"}, marks=pytest.mark.long),  # of all kernels, also ours
+        pytest.param({"CUNUMPY_FAKE_CUPY_ASYNC": "1"}, marks=pytest.mark.long),
+    ],
+    ids=["as it is", "checked", "asynchronous"],
+)
+def test_the_suite_for_the_cupy_backend_passes(builds: str, settings: dict[str, str]) -> None:
     folders = [str(FOLDER), str(FOLDER.parent / "gpu")]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *folders]
     done = subprocess.run(
         command,
         cwd=FOLDER.parent.parent,
         env=fake_cupy_environment(
-            {"CUNUMPY_BACKEND": "cupy", "CUNUMPY_EMULATION_CACHE": builds, "CUNUMPY_CPU_CHECK": check}
+            {"CUNUMPY_BACKEND": "cupy", "CUNUMPY_EMULATION_CACHE": builds, "CUNUMPY_CPU_CHECK": "0", **settings}
         ),
         capture_output=True,
         text=True,

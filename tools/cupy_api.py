@@ -19,7 +19,7 @@ import pprint
 import re
 import sys
 import types
-from typing import Any
+from typing import Any, TypeGuard
 
 SCIPY_MODULES = (
     "fft",
@@ -205,6 +205,44 @@ def parameters_of(node: ast.FunctionDef) -> str:
     return re.sub(r"(?<![.\w])pi\b", "numpy.pi", text)
 
 
+def scipy_classes() -> dict[str, list[str]]:
+    """Return the public attributes of the classes in packages of `cupyx.scipy`, read from their source."""
+    definitions: dict[str, ast.ClassDef] = {}
+    root = importlib.util.find_spec("cupyx")
+    assert root is not None
+    assert root.submodule_search_locations is not None
+    for package in ("interpolate", "signal", "spatial"):
+        for file in sorted(pathlib.Path(root.submodule_search_locations[0], "scipy", package).glob("*.py")):
+            found = ast.parse(file.read_text()).body
+            definitions.update({node.name: node for node in found if isinstance(node, ast.ClassDef)})
+    of_files = ("BadCoefficients", "Bunch", "F", "MetricInfo", "OptimizeResult")  # for themselves
+    public_ones = {name for name in definitions if name[0] != "_" and name not in of_files}
+    return {name: sorted(attributes_of(definitions[name], definitions)) for name in sorted(public_ones)}
+
+
+def attributes_of(node: ast.ClassDef, definitions: dict[str, ast.ClassDef]) -> set[str]:
+    """Return the public attributes of a class and of the classes that it is made from."""
+    names = {target.attr for target in ast.walk(node) if _is_set_on_self(target)}
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef):
+            names.add(statement.name)
+        elif isinstance(statement, ast.Assign):
+            names.update(target.id for target in statement.targets if isinstance(target, ast.Name))
+    for base in node.bases:
+        if isinstance(base, ast.Name) and base.id in definitions:
+            names |= attributes_of(definitions[base.id], definitions)
+    return {name for name in names if not name.startswith("_")}
+
+
+def _is_set_on_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    )
+
+
 def imported_names(package: str) -> list[str]:
     """Return the public names that a package's ``__init__`` imports, read from its source.
 
@@ -238,6 +276,7 @@ def api() -> dict[str, Any]:
         name: value for name, value in sorted(runtime.items()) if name[0] != "_" and type(value) is int
     }
     result["SCIPY"] = {name: imported_names(f"cupyx.scipy.{name}") for name in SCIPY_MODULES}
+    result["SCIPY_CLASSES"] = scipy_classes()
     result["SCIPY_CALLS"] = {name: scipy_api(f"cupyx.scipy.{name}") for name in SCIPY_MODULES}
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import subprocess
 import sys
 from types import ModuleType
@@ -81,6 +82,19 @@ print(fake_cupy_active(), os.environ.get("SLURM_PROCID"), os.environ["OMP_NUM_TH
 """
     done = run_in_fake_cupy_subprocess(code, env={"EXTRA": "x"})
     assert done.stdout.split() == ["True", "None", "1", "x"]
+
+
+def test_no_variable_of_a_launcher_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cunumpy import _launcher
+
+    for launcher in (*_launcher.LAUNCHERS, _launcher.SLURM):
+        for name in launcher[1:]:
+            if name is not None:
+                monkeypatch.setenv(name, "0")
+    assert _launcher.find_launch() is not None
+    monkeypatch.setattr(os, "environ", _subprocess.fake_cupy_environment())
+    assert _launcher.find_launch() is None
+    assert _launcher.unclear_launch() is None
 
 
 @pytest.mark.parametrize(

@@ -105,19 +105,48 @@ def names() -> Any:
 
 
 @pytest.fixture(scope="module")
-def public_names(names: Any) -> tuple[dict[str, dict[str, list[str]]], ...]:
+def public_names(names: Any, tool: Any) -> tuple[Any, ...]:
     namespace: dict[str, Any] = {}
     exec(names["WALK"], namespace)
+    theirs = namespace["public_names"]()
+    for path, found in theirs.items():
+        if found is None:  # it needs CUDA's libraries
+            theirs[path] = {name: [] for name in tool.imported_names(path)}
     code = (
         "from cunumpy.kernel_testing import install_fake_cupy\ninstall_fake_cupy()\n"
         + names["WALK"]
-        + "\nimport json\nprint(json.dumps(public_names()))"
+        + "\nimport json\nprint(json.dumps([public_names(), set_on_objects()]))"
     )
-    return namespace["public_names"](), json.loads(run_in_fake_cupy_subprocess(code).stdout)
+    ours, set_on_ours = json.loads(run_in_fake_cupy_subprocess(code).stdout)
+    return theirs, {path: found or {} for path, found in ours.items()}, set_on_ours
+
+
+def public_modules() -> set[str]:
+    """Return the modules of CuPy, by its files, without the private ones."""
+    found = set()
+    for package in ("cupy", "cupyx"):
+        spec = importlib.util.find_spec(package)
+        assert spec is not None
+        assert spec.origin is not None
+        root = pathlib.Path(spec.origin).parent
+        for file in (*root.rglob("*.py"), *root.rglob("*.so")):
+            parts = [package, *file.relative_to(root).parent.parts, file.name.partition(".")[0]]
+            if parts[-1] == "__init__":
+                parts.pop()
+            if not any(part.startswith("_") for part in parts):
+                found.add(".".join(parts))
+    return found
+
+
+def test_every_module_is_walked_or_listed(names: Any) -> None:
+    namespace: dict[str, Any] = {}
+    exec(names["WALK"], namespace)
+    left_out = {path for text in names["MODULES_LEFT_OUT"].values() for path in text.split()}
+    assert set(namespace["MODULES"]) - {"cupy.cuda.driver"} == public_modules() - left_out
 
 
 def test_what_is_missing_is_listed(names: Any, public_names: Any) -> None:
-    theirs, ours = public_names
+    theirs, ours, _ = public_names
     missing = {f"{path}.{name}" for path in theirs for name in theirs[path] if name not in ours[path]}
     listed = [
         f"{path}.{name}" for by in names["LEFT_OUT"].values() for path, text in by.items() for name in text.split()
@@ -125,8 +154,22 @@ def test_what_is_missing_is_listed(names: Any, public_names: Any) -> None:
     assert sorted(missing) == sorted(listed)
 
 
+def test_what_classes_lack_is_listed(names: Any, public_names: Any) -> None:
+    theirs, ours, set_on_ours = public_names
+    missing: dict[str, set[str]] = {}
+    for path, of_module in theirs.items():
+        for name, of_class in of_module.items():
+            if name in ours[path] and (absent := set(of_class) - {*ours[path][name], *set_on_ours.get(name, ())}):
+                missing.setdefault(name, set()).update(absent)
+    listed: dict[str, set[str]] = {}
+    for by_class in names["CLASSES_LACK"].values():
+        for name, text in by_class.items():
+            listed.setdefault(name, set()).update(text.split())
+    assert missing == listed
+
+
 def test_nothing_is_there_that_cupy_lacks(names: Any, public_names: Any) -> None:
-    theirs, ours = public_names
+    theirs, ours, _ = public_names
     more = {f"{path}.{name}" for path in ours for name in ours[path] if name not in theirs[path]}
     assert more - names["SHOWN_OTHERWISE"] == set()
     attributes = {

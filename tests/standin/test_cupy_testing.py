@@ -132,6 +132,17 @@ class TestDecorators:
         with pytest.raises(AssertionError, match="does not raise"):
             testing.numpy_cupy_raises()(lambda xp: xp.ones(3))()
 
+    def test_errors_that_are_accepted(self):
+        for accepted in (ZeroDivisionError, (TypeError, ArithmeticError), True):
+            testing.numpy_cupy_allclose(accept_error=accepted)(lambda xp: 1 / 0)()
+        with pytest.raises(AssertionError, match="both raise"):
+            testing.numpy_cupy_array_equal(accept_error=TypeError)(lambda xp: 1 / 0)()
+        with pytest.raises(AssertionError, match="only one"):
+            testing.numpy_cupy_array_equal(accept_error=True)(lambda xp: 1 / (xp is np))()
+        for other in (lambda xp: int("x") if xp is np else 1 / 0, lambda xp: xp.ones(3).reshape(2, 2)):
+            with pytest.raises(AssertionError):
+                testing.numpy_cupy_raises(accept_error=ZeroDivisionError)(other)()
+
     def test_parameters_of_classes(self):
         assert testing.product({"a": [1, 2], "b": [3]}) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
         assert testing.product_dict([{"a": 1}], [{"b": 2}, {"b": 3}]) == [{"a": 1, "b": 2}, {"a": 1, "b": 3}]

@@ -11,7 +11,10 @@ import cupyx
 import numpy as np
 import pytest
 from cupy.cuda import runtime
+from cupy.polynomial import polyutils
+from cupyx import lapack
 from cupyx.linalg import cho_solve, invh
+from cupyx.linalg.sparse import lschol
 from cupyx.profiler import load_ipython_extension
 
 X = np.arange(100.0)
@@ -291,6 +294,56 @@ class TestPolynomials:
             cupy.poly1d(cupy.ones((2, 2)))
         with pytest.raises(AttributeError, match="Cannot set attribute"):
             p.coeffs = cupy.ones(2)
+
+
+def test_lapack():
+    rng = np.random.default_rng(1)
+    for dtype in (np.float32, np.float64, np.complex128):
+        a, b = rng.standard_normal((4, 4)).astype(dtype), rng.standard_normal((4, 2)).astype(dtype)
+        close = {"rtol": 1e-3 if dtype is np.float32 else 1e-10}
+        for order in "CF":
+            x = cupy.asarray(b, order="F")
+            assert lapack.gesv(cupy.array(a, order=order), x) is None
+            np.testing.assert_allclose(x.get(), np.linalg.solve(a, b), **close)
+        definite = (a @ a.conj().T + 4 * np.eye(4)).astype(dtype)
+        expected = np.linalg.solve(definite, b)
+        lower = cupy.linalg.cholesky(cupy.asarray(definite))
+        for found in (
+            lapack.posv(cupy.asarray(definite), cupy.asarray(b)), lapack.potrs(lower, cupy.asarray(b), True),
+            lapack.posv(cupy.asarray(definite[None]), cupy.asarray(b[None]))[0],
+        ):  # fmt: skip
+            assert found.dtype == dtype
+            np.testing.assert_allclose(found.get(), expected, **close)
+        for matrix in (a[:, :3], a[:3]):
+            right = b[: len(matrix)]
+            found = lapack.gels(cupy.asarray(matrix), cupy.asarray(right)).get()
+            np.testing.assert_allclose(found, np.linalg.lstsq(matrix, right, rcond=None)[0], **close)
+    with pytest.raises(ValueError, match="b must be F-contiguous"):
+        lapack.gesv(cupy.eye(3), cupy.ones((3, 2)))
+    with pytest.raises(TypeError, match="dtype mismatch"):
+        lapack.gesv(cupy.eye(3), cupy.ones(3, np.float32))
+    with pytest.raises(ValueError, match="shape mismatch"):
+        lapack.gels(cupy.eye(3), cupy.ones(4))
+    with pytest.raises(np.linalg.LinAlgError, match=r"only supports cupy\.ndarray"):
+        lapack.posv(np.eye(3), cupy.ones(3))
+    a = np.array([[4.0, 1.0, 0.0], [1.0, 5.0, 2.0], [0.0, 2.0, 6.0]])
+    np.testing.assert_allclose(lschol(cupy.asarray(a), cupy.ones(3)).get(), np.linalg.solve(a, np.ones(3)))
+    with pytest.raises(ValueError, match="b must be 1-d array"):
+        lschol(cupy.asarray(a), cupy.ones((3, 1)))
+
+
+def test_series_of_polynomials():
+    for values in ([1.0, 2.0, 0.0, 0.0], [0.0, 0.0], [3.0]):
+        a, host = cupy.asarray(values), np.asarray(values)
+        assert polyutils.trimseq(a).get().tolist() == list(np.polynomial.polyutils.trimseq(host))
+        np.testing.assert_array_equal(polyutils.trimcoef(a, 1.5).get(), np.polynomial.polyutils.trimcoef(host, 1.5))
+    one, other = polyutils.as_series([cupy.asarray([1, 0]), cupy.asarray([1.0, 2.0], dtype=np.float32)])
+    assert (one.dtype, other.dtype, one.size, other.size) == (np.float64, np.float64, 1, 2)
+    with pytest.raises(ValueError, match="bool"):
+        polyutils.trimcoef(cupy.ones(2, bool))
+    for refused in (cupy.ones((2, 2)), cupy.ones(0)):
+        with pytest.raises(ValueError, match="Coefficient array"):
+            polyutils.trimcoef(refused)
 
 
 def test_cholesky_factors_solve():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
+import pickle
 import re
 import warnings
 from typing import Any
@@ -140,7 +142,7 @@ CALLS = {
 @kaiser(7, 3.0) ; @kaiser_bessel_derived(8, 3.0) ; @lanczos(7) ; @nuttall(7) ; @parzen(7) ; @taylor(7) ; @triang(7)
 @tukey(7)
 """,
-    "spatial": "@Delaunay(p).npoints ; @KDTree(p).query(p[:2] + 0.01) ; @distance_matrix(p, p[:3])",
+    "spatial": "@Delaunay(p).points ; @KDTree(p).query(p[:2] + 0.01) ; @distance_matrix(p, p[:3])",
     "spatial.distance": """
 @canberra(u, w) ; @cdist(p, p[:3]) ; @cdist(p, p[:3], "minkowski", p=3) ; @chebyshev(u, w) ; @cityblock(u, w)
 @correlation(u, w) ; @cosine(u, w) ; @distance_matrix(p, p) | sp.spatial.distance_matrix(p, p) ; @euclidean(u, w)
@@ -156,6 +158,60 @@ CALLS = {
 """,
     "stats": "@boxcox_llf(0.5, q) ; @entropy(u, w) ; @trim_mean(y, 0.2) ; @zmap(y, t) ; @zscore(y)",
 }
+# What objects have: how each is made, and what is asked of it; "m" is the module, "o" the object.
+OBJECTS = {
+    ("interpolate", "m.CubicSpline(t, y)"): """
+o(q) ; o(q, 1) ; o.c ; o.x ; o.axis ; o.extrapolate ; o.derivative(2)(q) ; o.antiderivative()(q) ; o.integrate(0.5, 2.0)
+o.roots() ; o.solve(1.0) ; m.CubicSpline.from_bernstein_basis(m.BPoly(lib.ones((3, 2)), t[:3]))(q)
+""",
+    ("interpolate", "m.PPoly(lib.ones((3, 2)), t[:3])"): """
+m.PPoly.construct_fast(o.c, o.x)(q) ; m.PPoly.from_spline((t, lib.ones(4), 2))(q) ; o.extend(lib.ones((3, 1)), t[3:4])
+""",
+    ("interpolate", "m.BPoly(lib.ones((3, 2)), t[:3])"): """
+o.derivative()(q) ; o.antiderivative()(q) ; o.integrate(0.2, 0.8) ; m.BPoly.from_power_basis(m.PPoly(o.c, o.x))(q)
+m.BPoly.from_derivatives(t[:3], lib.stack([y[:3], y[2:5]], axis=1))(q)
+""",
+    ("interpolate", "m.BSpline(lib.arange(8.0), y[:5], 2)"): """
+o.c ; o.k ; o.t ; o.tck ; o.axis ; o.extrapolate ; o.derivative()(q) ; o.antiderivative()(q) ; o.integrate(2.0, 3.0)
+m.BSpline.design_matrix(q + 2, o.t, 2).toarray()
+m.BSpline.basis_element(lib.arange(4.0))(q) ; m.BSpline.construct_fast(o.t, o.c, o.k)(q)
+""",
+    ("interpolate", "m.BarycentricInterpolator(t[:4], y[:4])"): """
+o.n ; o.xi ; o.yi ; o.wi.shape ; o.dtype ; o.r ; (o.add_xi(t[4:], y[4:]), o(q))[1] ; (o.set_yi(y[1:5]), o(q))[1]
+""",
+    ("interpolate", "m.KroghInterpolator(t, y)"): "o.derivative(q) ; o.derivatives(q) ; o.c ; o.n ; o.r ; o.yi ; o.xi",
+    ("interpolate", "m.UnivariateSpline(t, y)"): """
+o.derivative()(q) ; o.antiderivative()(q) ; o.derivatives(1.0) ; o.get_coeffs() ; o.get_knots() ; o.get_residual()
+o.integral(0.5, 2.0) ; o.ext ; o.set_smoothing_factor(0.1)
+""",
+    ("interpolate", "m.NdPPoly(lib.ones((2, 2, 1, 1)), (t[:2], t[:2]))"): """
+o.c ; o.x ; o.extrapolate ; o.derivative((1, 0)).c ; o.antiderivative((1, 0)).c ; o.integrate([(0.0, 0.4), (0.0, 0.4)])
+o.integrate_1d(0.0, 0.4, 0).c ; m.NdPPoly.construct_fast(o.c, o.x).c
+""",
+    ("interpolate", "m.NdBSpline((lib.arange(5.0), lib.arange(5.0)), s, 1)"): "o.c ; o.k ; o.t ; o.extrapolate",
+    ("interpolate", "m.RBFInterpolator(p, p[:, 0])"): "o.smoothing ; o.kernel ; o.epsilon ; o.y ; o.d ; o.powers",
+    ("interpolate", "m.RegularGridInterpolator((t[:3], t[:3]), s)"): """
+o.grid ; o.values ; o.method ; o.bounds_error ; o.fill_value
+""",
+    ("interpolate", "m.interp1d(t, y)"): "o.x ; o.y ; o.axis ; o.bounds_error ; o.copy ; o.dtype ; o.fill_value",
+    ("interpolate", "m.LinearNDInterpolator(p, p[:, 1])"): """
+o.points ; o.values ; o.fill_value ; o.is_complex ; o.values_shape ; o.tri.points
+""",
+    ("interpolate", "m.CloughTocher2DInterpolator(p, p[:, 0])"): "o.grad",
+    ("interpolate", "m.NearestNDInterpolator(p, p[:, 0])"): "o.tree.n",
+    ("signal", "m.lti(b[:2], a)"): """
+o.dt ; o.inputs ; o.outputs ; o.poles ; o.zeros ; o.num ; o.den ; o.to_tf().num ; o.to_zpk().gain ; o.to_ss().A
+o.impulse(T=t) ; o.step(T=t) ; o.bode(q) ; o.freqresp(q) ; o.output(y, t) ; o.to_discrete(0.1).dt
+""",
+    ("signal", "m.StateSpace(s[:2, :2], s[:2, :1], s[:1, :2], s[:1, :1])"): "o.A ; o.B ; o.C ; o.D ; o.to_tf().den",
+    ("spatial", "m.Delaunay(p)"): """
+o.points ; o.simplices ; o.neighbors ; o.find_simplex(p) ; o.vertex_neighbor_vertices
+""",
+    ("spatial", "m.KDTree(p)"): """
+o.data ; o.m ; o.n ; o.mins ; o.maxes ; o.boxsize ; o.query_ball_point(p[0], 0.4) ; o.query_pairs(0.3)
+o.count_neighbors(m.KDTree(p), 0.4) ; o.query_ball_tree(m.KDTree(p), 0.1)
+""",
+}  # fmt: skip
 # Tested by what they need, or by another test.
 ELSEWHERE_TESTED = {
     "fft.get_fft_plan", "fftpack.get_fft_plan", "signal.BadCoefficients", "signal.cwt", "signal.morlet",
@@ -212,6 +268,55 @@ def test_result_is_scipys(path: str, call: str) -> None:
     expected = evaluated(theirs or ours, "scipy", path, np, HOST)
     device = {name: cupy.asarray(value) for name, value in HOST.items()}
     assert_same(evaluated(ours, "cupyx.scipy", path, cupy, device), expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "made", "asked"),
+    [
+        pytest.param(path, made, one.strip(), id=f"{made}: {one.strip()}")
+        for (path, made), text in OBJECTS.items()
+        for line in text.strip().splitlines()
+        for one in line.split(" ; ")
+    ],
+)
+def test_objects_have_scipys_values(path: str, made: str, asked: str) -> None:
+    results = []
+    for package, library in (("cupyx.scipy", cupy), ("scipy", np)):
+        names = {name: library.asarray(value) for name, value in HOST.items()}
+        names.update(m=importlib.import_module(f"{package}.{path}"), lib=library, np=np)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.append(eval(asked, names | {"o": eval(made, names)}))
+    assert_same(*results)
+
+
+def test_objects_have_what_cupys_have() -> None:
+    interpolate, signal = (importlib.import_module(f"cupyx.scipy.{path}") for path in ("interpolate", "signal"))
+    t, y = cupy.asarray(HOST["t"]), cupy.asarray(HOST["y"])
+    spline = interpolate.CubicSpline(t, y)
+    assert isinstance(spline, interpolate.CubicSpline)
+    assert isinstance(spline, interpolate.PPoly)
+    assert not isinstance(spline, interpolate.BSpline)
+    assert type(spline).__module__ == "cupyx.scipy.interpolate"
+    for other in (copy.copy(spline), copy.deepcopy(spline), pickle.loads(pickle.dumps(spline))):
+        np.testing.assert_array_equal(other(t).get(), spline(t).get())
+    system = signal.lti([1.0], [1.0, 1.0])
+    assert isinstance(system, signal.lti)
+    assert isinstance(system, signal.TransferFunction)
+    tree = importlib.import_module("cupyx.scipy.spatial").KDTree(cupy.asarray(HOST["p"]))
+    lacking_ones = [
+        (tree, "leafsize"), (tree, "tree"), (tree, "sparse_distance_matrix"),
+        (interpolate.Akima1DInterpolator(t, y), "method"), (spline, "_c"),
+    ]  # fmt: skip
+    for value, lacking in lacking_ones:
+        assert lacking not in dir(value)
+        with pytest.raises(AttributeError, match=f"has no attribute '{lacking}'"):
+            getattr(value, lacking)
+    assert issubclass(signal.BadCoefficients, UserWarning)
+    for kind in (spline, tree, system):
+        names = _api.SCIPY_CLASSES[type(kind).__name__]
+        assert set(dir(kind)) <= set(names)
+        assert set(dir(type(kind))) <= set(names)
 
 
 def test_every_name_is_sampled() -> None:

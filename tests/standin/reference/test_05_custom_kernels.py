@@ -83,7 +83,7 @@ class TestReduction:
 class TestRaw:
     def test_vector_add(self):
         vector_add = cp.RawKernel(kernel_code, "vector_add")
-        n = 100_000
+        n = 1_000_000
         a = cp.random.rand(n, dtype=cp.float32)
         b = cp.random.rand(n, dtype=cp.float32)
         c = cp.zeros(n, dtype=cp.float32)
@@ -181,6 +181,22 @@ def warp_sum_and_bits(x, total, bits):
     cupyx.jit.atomic_add(bits, 2, 1)
 
 
+@cupyx.jit.rawkernel()
+def other_primitives(x, found, bits, wide):
+    tid = cupyx.jit.threadIdx.x
+    value = x[tid]
+    found[tid] = cupyx.jit.shfl_sync(0xFFFFFFFF, value, 5)
+    found[32 + tid] = cupyx.jit.shfl_up_sync(0xFFFFFFFF, value, 2)
+    found[64 + tid] = cupyx.jit.shfl_xor_sync(0xFFFFFFFF, value, 1)
+    cupyx.jit.atomic_min(bits, 0, value)
+    cupyx.jit.atomic_and(bits, 1, value)
+    cupyx.jit.atomic_xor(bits, 2, value)
+    if tid == 0:
+        wide[0] = cupyx.jit.gridsize(1)
+        wide[1] = cupyx.jit.blockDim.x
+        wide[2] = cupyx.jit.gridDim.x
+
+
 class TestJit:
     def test_my_kernel(self):
         n = 1000
@@ -201,3 +217,14 @@ class TestJit:
         warp_sum_and_bits[1, 32](cp.asarray(x), total, bits)
         assert total.get()[0] == x.sum()
         np.testing.assert_array_equal(bits.get(), [np.bitwise_or.reduce(x), x.max(), 32])
+
+    def test_the_other_primitives(self):
+        x = (np.arange(32, dtype=np.int32) * 3) | 1
+        found, bits, wide = cp.zeros(96, cp.int32), cp.full(3, 127, cp.int32), cp.zeros(3, cp.int32)
+        other_primitives[1, 32](cp.asarray(x), found, bits, wide)
+        from_before = np.concatenate([x[:2], x[:-2]])
+        np.testing.assert_array_equal(found.get(), [*[x[5]] * 32, *from_before, *x.reshape(-1, 2)[:, ::-1].ravel()])
+        np.testing.assert_array_equal(
+            bits.get(), [x.min(), 127 & np.bitwise_and.reduce(x), 127 ^ np.bitwise_xor.reduce(x)]
+        )
+        assert wide.get().tolist() == [32, 32, 1]

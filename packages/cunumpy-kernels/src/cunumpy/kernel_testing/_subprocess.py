@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
+from cunumpy._launcher import find_launch
+
 MPI_LAUNCHER_PREFIXES = (
     "OMPI_",
     "PMIX_",
@@ -17,9 +19,15 @@ MPI_LAUNCHER_PREFIXES = (
     "I_MPI_",
     "SLURM_",
     "MV2_",
+    "MVP_",
     "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "MPT_LRANK",
     "ALPS_APP_PE",
     "PALS_",
+    "JSM_NAMESPACE_",
+    "FLUX_TASK_",
+    "FLUX_JOB_",
 )
 TAIL_LINES = 50
 
@@ -90,10 +98,8 @@ def run_in_fake_cupy_subprocess(
 
 def _rank() -> int:
     """Return this process's rank in an MPI run; 0 outside of one."""
-    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "ALPS_APP_PE", "PALS_RANKID"):
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return 0
+    launch = find_launch()
+    return 0 if launch is None else launch.rank or 0
 
 
 def _ending(code: int) -> str:

@@ -57,14 +57,14 @@ def install() -> types.ModuleType:
     _add("cupy.random", random.contents())
     _add("cupy.cuda", cuda.contents(), package=True)
     for name, contents in cuda.submodules().items():
-        _add(f"cupy.cuda.{name}", contents)
+        _add(f"cupy.cuda.{name}", contents, package=name == "memory_hooks")
     vars(sys.modules["cupy.cuda.runtime"]).update(texture.CONSTANTS)
     _add("cupy.cuda.texture", texture.contents())
     vars(cupy).update(extras.contents())
     _add("cupy.testing", testing.contents())
     _add("cupyx", {**scipy.cupyx_contents(), **extras.cupyx_contents()}, package=True)
     for name, contents in extras.modules().items():
-        _add(name, contents, package=not contents)
+        _add(name, contents, package=not contents or name == "cupyx.linalg")
     _add("cupyx.jit", jit.contents(), package=True)
     for name, contents in jit.submodules().items():
         _add(f"cupyx.jit.{name}", contents)

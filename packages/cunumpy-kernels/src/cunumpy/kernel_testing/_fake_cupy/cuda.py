@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import threading
 import time
 import warnings
@@ -105,7 +106,7 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 
 
 _handles = itertools.count(0x5000_0000, 16)
-_current = threading.local()
+_of_thread = threading.local()
 known_streams: weakref.WeakValueDictionary[int, _BaseStream] = weakref.WeakValueDictionary()
 known_events: weakref.WeakValueDictionary[int, Event] = weakref.WeakValueDictionary()
 
@@ -137,17 +138,23 @@ class _BaseStream:
         return 0
 
     def use(self) -> _BaseStream:
-        """Make this the thread's current stream."""
-        _current.stream = self
+        """Make this the thread's current stream of its device."""
+        device = current_device()
+        if self.device_id not in (-1, device):
+            raise RuntimeError(f"The stream was created on device {self.device_id}, and the current device is {device}")
+        _streams()[device] = self
         return self
 
     def __enter__(self) -> _BaseStream:
-        stack = _current.__dict__.setdefault("stack", [])
-        stack.append(get_current_stream())
-        return self.use()
+        device = current_device()
+        before = _streams().get(device)
+        self.use()
+        _of_thread.__dict__.setdefault("stack", []).append((device, before))
+        return self
 
     def __exit__(self, *exc: object) -> None:
-        _current.stream = _current.stack.pop()
+        device, before = _of_thread.stack.pop()
+        _streams()[device] = before
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _BaseStream) and other.ptr == self.ptr
@@ -222,7 +229,7 @@ class Stream(_BaseStream):
         self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None
     ) -> None:
         self.ptr = 0 if null else 2 if ptds else next(_handles)
-        self.device_id = -1 if null or ptds else 0
+        self.device_id = -1 if null or ptds else current_device()
         self._non_blocking = non_blocking
         self._priority = priority or 0
         known_streams[self.ptr] = self
@@ -257,6 +264,8 @@ class Stream(_BaseStream):
 
 Stream.null = Stream(null=True)
 Stream.ptds = Stream(ptds=True)
+_PER_THREAD = int(os.environ.get("CUPY_CUDA_PER_THREAD_DEFAULT_STREAM") or 0)  # read by CuPy when it is imported, too
+_DEFAULT_STREAM = Stream.ptds if _PER_THREAD else Stream.null
 
 
 class ExternalStream(_BaseStream):
@@ -272,10 +281,15 @@ class ExternalStream(_BaseStream):
         self.device_id = device_id
 
 
+def _streams() -> dict[int, _BaseStream | None]:
+    """Return the thread's current streams, by device."""
+    found: dict[int, _BaseStream | None] = _of_thread.__dict__.setdefault("streams", {})
+    return found
+
+
 def get_current_stream(device_id: int = -1) -> _BaseStream:
-    """Return the thread's current stream."""
-    stream: _BaseStream = getattr(_current, "stream", Stream.null)
-    return stream
+    """Return the thread's current stream of a device, the current device by default."""
+    return _streams().get(current_device() if device_id < 0 else device_id) or _DEFAULT_STREAM
 
 
 # ---- devices ----
@@ -390,6 +404,7 @@ def submodules() -> dict[str, dict[str, Any]]:
         "runtime": runtime.contents(),
         "driver": {
             "CUDADriverError": CUDADriverError,
+            "get_build_version": lambda: CUDA_VERSION,
             "occupancyMaxPotentialBlockSize": occupancy_max_potential_block_size,
         },
         "compiler": {"CompileException": CompileException},
@@ -420,8 +435,13 @@ def submodules() -> dict[str, dict[str, Any]]:
             **{name: getattr(memory, name) for name in (*_MEMORY, "OutOfMemoryError", "PooledMemory")},
             "CUDARuntimeError": CUDARuntimeError,
         },
-        "memory_hook": {"MemoryHook": memory_hooks.MemoryHook},
+        "memory_hook": {
+            "MemoryHook": memory_hooks.MemoryHook,
+            "get_memory_hooks": memory_hooks.get_memory_hooks,
+        },
         "memory_hooks": {one.__name__: one for one in (memory_hooks.DebugPrintHook, memory_hooks.LineProfileHook)},
+        "memory_hooks.debug_print": {"DebugPrintHook": memory_hooks.DebugPrintHook},
+        "memory_hooks.line_profile": {"LineProfileHook": memory_hooks.LineProfileHook},
         "pinned_memory": {name: getattr(memory, name) for name in (*_PINNED, "is_memory_pinned")},
     }
 

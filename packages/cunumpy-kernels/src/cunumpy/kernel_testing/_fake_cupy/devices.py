@@ -45,6 +45,16 @@ def check_device(device: Any) -> int:
     return number
 
 
+def check_reachable(device: int, what: str) -> None:
+    """Raise what a kernel ends with that reads another device's memory."""
+    if device != current_device():
+        raise CUDARuntimeError(
+            700,
+            f"cudaErrorIllegalAddress: an illegal memory access was encountered: {what} is in memory of device "
+            f"{device}, and the kernel runs on device {current_device()}",
+        )
+
+
 def set_device(device: int) -> None:
     """Make a device the thread's current one."""
     _of_thread.device = check_device(device)

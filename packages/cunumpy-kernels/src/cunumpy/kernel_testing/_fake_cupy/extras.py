@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from . import _api, synchronization
-from .devices import current_device
+from . import _api, linear_systems, synchronization
+from .cuda import getDeviceProperties
+from .devices import COMPUTE_CAPABILITY, current_device, device_count
 from .ndarray import ndarray, unwrap, used, wrap
 
 # ---- cupy ----
@@ -47,35 +48,6 @@ def clear_memo() -> None:
     """Forget the results that `memoize` keeps."""
     for memo in _memos:
         memo.clear()
-
-
-def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> ndarray:
-    """Solve a linear system, or a batch of them, by a Cholesky factor."""
-    factor, lower = c_and_lower
-    matrix, right = unwrap(factor), unwrap(b)
-    if check_finite:
-        below = np.tril_indices(matrix.shape[-1], -1) if lower else np.triu_indices(matrix.shape[-1], 1)
-        if not (np.isfinite(matrix[..., below[0], below[1]]).all() and np.isfinite(right).all()):
-            raise ValueError("Input array contains NaN or infinity.")
-    triangle = np.tril(matrix) if lower else np.triu(matrix)
-    other = triangle.conj().swapaxes(-1, -2)
-    is_vector = right.ndim == matrix.ndim - 1
-    columns = right[..., None] if is_vector else right
-    first, second = (triangle, other) if lower else (other, triangle)
-    found = np.linalg.solve(second, np.linalg.solve(first, columns))
-    return wrap(np.ascontiguousarray(found[..., 0] if is_vector else found))
-
-
-def invh(a: Any) -> ndarray:
-    """Return the inverse of Hermitian positive definite matrices."""
-    matrix = unwrap(a)
-    if matrix.ndim != 2:
-        raise np.linalg.LinAlgError(f"{matrix.ndim}-dimensional array given. Array must be two-dimensional")
-    if matrix.shape[-1] != matrix.shape[-2]:
-        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
-    factor = np.linalg.cholesky(matrix)  # as CuPy's: an error where the matrix is not positive definite
-    inverse = np.linalg.inv(factor)
-    return wrap(inverse.conj().T @ inverse)
 
 
 @contextlib.contextmanager
@@ -155,6 +127,46 @@ def polyvalfromroots(x: Any, r: Any, tensor: bool = True) -> ndarray:
     return wrap(np.asarray(np.polynomial.polynomial.polyvalfromroots(where, unwrap(r), tensor)))
 
 
+def _check_series(array: ndarray) -> None:
+    """Raise for coefficients that are none."""
+    if array.size == 0:
+        raise ValueError("Coefficient array is empty")
+    if array.ndim > 1:
+        raise ValueError("Coefficient array is not 1-d")
+
+
+def trimseq(seq: ndarray) -> ndarray:
+    """Return coefficients without zeros at the end."""
+    if seq.ndim != 1:
+        raise (TypeError if seq.ndim == 0 else ValueError)("Input must be 1-d array")
+    found = np.flatnonzero(unwrap(seq))
+    return seq if seq.size == 0 else seq[: max(1, int(found[-1]) + 1 if found.size else 1)]
+
+
+def as_series(alist: Any, trim: bool = True) -> list[ndarray]:
+    """Return coefficients as arrays of one dtype, without zeros at the end."""
+    arrays = []
+    for array in alist:
+        _check_series(array)
+        if array.dtype.kind == "b":
+            raise ValueError("Coefficient arrays have no common type")
+        arrays.append(trimseq(array.ravel()) if trim else array.ravel())
+    dtype = np.common_type(*(array._buffer for array in arrays))
+    return [array.astype(dtype, copy=False) for array in arrays]
+
+
+def trimcoef(c: ndarray, tol: float = 0) -> ndarray:
+    """Return coefficients without those at the end that are at most a tolerance."""
+    if tol < 0:
+        raise ValueError("tol must be non-negative")
+    _check_series(c)
+    if c.dtype.kind == "b":
+        raise ValueError("bool inputs are not allowed")
+    series = c.ravel().astype(np.common_type(c._buffer), copy=False)
+    large = np.flatnonzero(np.abs(unwrap(series)) > tol)
+    return series[: int(large[-1]) + 1] if large.size else wrap(np.zeros(1, series.dtype))
+
+
 _Scalar = TypeVar("_Scalar", bound=np.generic, covariant=True)
 
 
@@ -166,13 +178,14 @@ def modules() -> dict[str, dict[str, Any]]:
         "cupy.lib.stride_tricks": {f.__name__: f for f in (as_strided, sliding_window_view)},
         "cupy.polynomial": {},
         "cupy.polynomial.polynomial": {f.__name__: f for f in polynomial},
+        "cupy.polynomial.polyutils": {f.__name__: f for f in (trimseq, as_series, trimcoef)},
         "cupy.typing": {
             "ArrayLike": npt.ArrayLike,
             "DTypeLike": npt.DTypeLike,
             "NBitBase": npt.NBitBase,
             "NDArray": ndarray,
         },
-        "cupyx.linalg": {f.__name__: f for f in (cho_solve, invh)},
+        **linear_systems.modules(),
         "cupyx.optimizing": {"optimize": optimize},
         "cupyx.time": {"repeat": repeat},
     }
@@ -226,6 +239,10 @@ class _RuntimeInfo:
             "CUDA Root": None,
             "CUDA Runtime Version": "none: NumPy buffers, no GPU",
         }
+        for number in range(device_count()):
+            properties = getDeviceProperties(number)
+            rows[f"Device {number} Name"] = properties["name"].decode()
+            rows[f"Device {number} Compute Capability"] = COMPUTE_CAPABILITY
         return "\n".join(f"{name:<29}: {value}" for name, value in rows.items()) + "\n"
 
 

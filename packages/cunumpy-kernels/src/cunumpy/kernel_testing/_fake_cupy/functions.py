@@ -909,8 +909,10 @@ def _reader(name: str) -> Callable[..., ndarray]:
 
 
 def show_config(_full: bool = False) -> None:
-    """Print what this is."""
-    print("CuPy stand-in of cunumpy.kernel_testing: NumPy buffers, no GPU")
+    """Print what there is of CUDA and libraries: none."""
+    from .extras import get_runtime_info
+
+    print(get_runtime_info(full=_full), end="")
 
 
 def get_default_memory_pool() -> Any:

@@ -12,9 +12,10 @@ from cunumpy.kernels import jit
 from cunumpy.kernels._rawkernel.function_source import TranslationError
 from cunumpy.kernels._rawkernel.python_kernel import PythonKernel
 
-from . import asynchrony
+from . import asynchrony, kernel_cache
 from .cuda import CUDADriverError
-from .devices import CUDARuntimeError
+from .devices import CUDARuntimeError, check_reachable
+from .memory import ManagedMemory
 from .ndarray import ndarray, unsupported
 
 
@@ -34,6 +35,9 @@ class _JitRawKernel(PythonKernel):
             if isinstance(value, np.ndarray):
                 raise unsupported(value)
         arrays = [value for value in args if isinstance(value, ndarray)]
+        for array in arrays:
+            if not isinstance(array._memory, ManagedMemory):
+                check_reachable(array._memory.device_id, "an argument")
         buffers = tuple(value._buffer if isinstance(value, ndarray) else value for value in args)
         sizes = [tuple(one) if isinstance(one, (tuple, list)) else (one,) for one in (grid, block)]
         if any(size < 1 for one in sizes for size in one):
@@ -49,6 +53,11 @@ class _JitRawKernel(PythonKernel):
             raise CUDADriverError(1, f"CUDA_ERROR_INVALID_VALUE: invalid argument ({error})") from error
         except KernelError as error:
             raise CUDARuntimeError(719, f"cudaErrorLaunchFailure: unspecified launch failure: {error}") from error
+
+    def _translated(self, types: Any) -> Any:
+        kernel = super()._translated(types)
+        kernel_cache.save_source(self._codes[tuple(map(str, types))])
+        return kernel
 
 
 _JitRawKernel.__module__ = "cupyx.jit._interface"

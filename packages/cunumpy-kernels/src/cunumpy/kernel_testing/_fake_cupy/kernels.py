@@ -8,14 +8,16 @@ import numpy as np
 
 from cunumpy import kernels
 
-from . import asynchrony
-from .ndarray import ndarray, wrap
+from . import asynchrony, kernel_cache
+from .ndarray import check_device, ndarray, wrap
 
 
 def _buffers(args: tuple[Any, ...]) -> list[Any]:
     for value in args:
         if isinstance(value, np.ndarray):
             raise TypeError(f"Unsupported type {type(value)}")
+        if isinstance(value, ndarray):
+            check_device(value)
     return [value._buffer if isinstance(value, ndarray) else value for value in args]
 
 
@@ -31,8 +33,44 @@ def _results(found: Any, args: tuple[Any, ...]) -> Any:
     return None if found is None else wrap(found, *given)
 
 
-class ElementwiseKernel(kernels.ElementwiseKernel):
+class _Codes:
+    """The sources of a kernel by the types of its inputs, as CuPy keeps them."""
+
+    in_params: Any
+    out_params: Any
+
+    @property
+    def params(self) -> tuple[Any, ...]:
+        """The parameters: inputs, then outputs."""
+        return (*self.in_params, *self.out_params)
+
+    @property
+    def cached_codes(self) -> dict[tuple[Any, ...], str]:
+        """The sources that were compiled, by the types of the inputs."""
+        return dict(self.__dict__.get("_codes", {}))
+
+    @property
+    def cached_code(self) -> str:
+        """The source that was compiled first."""
+        codes = self.cached_codes
+        if not codes:
+            raise RuntimeError("The kernel was not compiled yet: its source depends on the types of its arguments")
+        return next(iter(codes.values()))
+
+    def _keep(self, source: str, types: dict[str, Any], options: tuple[str, ...]) -> str:
+        key = tuple(np.dtype(types.get(one.type_name, one.type_name)).type for one in self.in_params)
+        self.__dict__.setdefault("_codes", {}).setdefault(key, source)
+        kernel_cache.save_source(source, options)
+        return source
+
+
+class ElementwiseKernel(_Codes, kernels.ElementwiseKernel):
     """``cupy.ElementwiseKernel``."""
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The options by keyword."""
+        return {"loop_prep": self._loop_prep, "after_loop": self._after_loop, "options": self._options}
 
     def __call__(self, *args: Any, size: int | None = None, stream: Any = None, block_size: int = 128) -> Any:
         """Run it, and wait."""
@@ -41,8 +79,11 @@ class ElementwiseKernel(kernels.ElementwiseKernel):
             found = super().__call__(*buffers, size=size, stream=stream, block_size=block_size)
         return _results(found, args[self.nin :])
 
+    def _source(self, types: dict[str, Any], *description: Any) -> str:
+        return self._keep(super()._source(types, *description), types, self._options)
 
-class ReductionKernel(kernels.ReductionKernel):
+
+class ReductionKernel(_Codes, kernels.ReductionKernel):
     """``cupy.ReductionKernel``."""
 
     def __call__(
@@ -59,6 +100,9 @@ class ReductionKernel(kernels.ReductionKernel):
         with _launching((*args, out), stream):
             found = super().__call__(*buffers, out=buffer, axis=axis, keepdims=keepdims, stream=stream)
         return _results(found, given[self.nin :])
+
+    def _source(self, types: dict[str, Any], *description: Any) -> str:
+        return self._keep(super()._source(types, *description), types, self.options)
 
 
 for _kind in (ElementwiseKernel, ReductionKernel):

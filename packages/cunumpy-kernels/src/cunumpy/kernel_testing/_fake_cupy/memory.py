@@ -16,6 +16,7 @@ import gc
 import itertools
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -405,7 +406,7 @@ def _default_limit() -> int:
 class PooledMemory(BaseMemory):
     """Memory from a pool, to which it returns when nothing uses it any more."""
 
-    def __init__(self, chunk: _Chunk, pool: MemoryPool, array: np.ndarray[Any, Any] | None) -> None:
+    def __init__(self, chunk: _Chunk, pool: _Pool, array: np.ndarray[Any, Any] | None) -> None:
         self.pool, self._chunk, self._array = pool, chunk, array
         self.size, self.device_id = chunk.size, chunk.arena.device
         if array is None:
@@ -444,14 +445,8 @@ class PooledMemory(BaseMemory):
 PooledMemory.__module__ = "cupy.cuda.memory"
 
 
-class MemoryPool:
-    """A pool of device memory. What is freed stays in it, for arrays to come.
-
-    Parameters
-    ----------
-    allocator : callable, optional
-        Where it gets its blocks; by default from the device.
-    """
+class _Pool:
+    """A pool of device memory. What is freed stays in it, for arrays to come."""
 
     def __init__(self, allocator: Any = None) -> None:
         self._allocator = allocator
@@ -553,10 +548,6 @@ class MemoryPool:
         with self._lock:
             self._arena().free_blocks()
 
-    def free_all_free(self) -> None:
-        """Give unused blocks back: the old name of `free_all_blocks`."""
-        self.free_all_blocks()
-
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Limit the pool's memory on the current device."""
         if size is not None and fraction is not None:
@@ -576,7 +567,24 @@ class MemoryPool:
             return self._arena().limit
 
 
-class MemoryAsyncPool(MemoryPool):
+class MemoryPool(_Pool):
+    """A pool of device memory. What is freed stays in it, for arrays to come.
+
+    Parameters
+    ----------
+    allocator : callable, optional
+        Where it gets its blocks; by default from the device.
+    """
+
+    def free_all_free(self) -> None:
+        """Give unused blocks back: the old name of `free_all_blocks`."""
+        warnings.warn(
+            "free_all_free is deprecated. Use free_all_blocks instead.", category=DeprecationWarning, stacklevel=2
+        )
+        self.free_all_blocks()
+
+
+class MemoryAsyncPool(_Pool):
     """CUDA's own pool, of which memory is given and taken back in the order of a stream.
 
     Parameters
@@ -690,7 +698,7 @@ def placed(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], BaseMemor
         return array, _ArrayMemory(array, current_device())
     allocator = get_allocator()
     pool = getattr(allocator, "__self__", None)
-    if isinstance(pool, MemoryPool) and pool._allocator is None:
+    if isinstance(pool, _Pool) and pool._allocator is None:
         return array, pool._adopt(array)
     pointer = allocator(array.nbytes)
     offset = pointer.ptr - pointer.mem.ptr

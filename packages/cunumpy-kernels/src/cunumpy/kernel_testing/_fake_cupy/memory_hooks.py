@@ -16,14 +16,14 @@ class MemoryHook:
     name = "MemoryHook"
 
     def __enter__(self) -> MemoryHook:
-        hooks = _hooks()
+        hooks = get_memory_hooks()
         if self.name in hooks:
             raise KeyError(f"memory hook {self.name} already exists")
         hooks[self.name] = self
         return self
 
     def __exit__(self, *exc: object) -> None:
-        del _hooks()[self.name]
+        del get_memory_hooks()[self.name]
 
     def alloc_preprocess(self, **kwargs: Any) -> None:
         """Before memory is taken from a device: ``device_id``, ``mem_size``."""
@@ -44,7 +44,8 @@ class MemoryHook:
         """After that, with the same arguments."""
 
 
-def _hooks() -> dict[str, MemoryHook]:
+def get_memory_hooks() -> dict[str, MemoryHook]:
+    """Return the hooks that are open in this thread, by name."""
     hooks: dict[str, MemoryHook] = _of_thread.__dict__.setdefault("hooks", {})
     return hooks
 

@@ -686,6 +686,10 @@ class ndarray:
         """Return the elements as bytes."""
         return announced_read(self, "tobytes()").tobytes(order)
 
+    def toDlpack(self) -> Any:
+        """Return a capsule: refused as by `__dlpack__`, since there is no device memory."""
+        return self.__dlpack__()
+
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file."""
         announced_read(self, "tofile()").tofile(fid, sep, format)

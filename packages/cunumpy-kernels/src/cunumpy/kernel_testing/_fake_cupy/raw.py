@@ -22,10 +22,10 @@ from cunumpy.kernels._raw_kernel import (
     pack_argument,
 )
 
-from . import asynchrony
+from . import asynchrony, kernel_cache
 from .cuda import CompileException, CUDADriverError, getDeviceProperties
-from .devices import CUDARuntimeError
-from .memory import MemoryPointer, UnownedMemory
+from .devices import CUDARuntimeError, check_reachable
+from .memory import ManagedMemory, MemoryPointer, UnownedMemory
 from .ndarray import ndarray
 from .texture import TextureObject
 
@@ -91,6 +91,10 @@ class Function:
 
     def _packed(self, index: int, value: Any, size: int, kind: int) -> Any:
         """Return an argument as the CPU device takes it: addresses as integers, numbers as bytes."""
+        if isinstance(value, (ndarray, MemoryPointer)):
+            memory = value._memory if isinstance(value, ndarray) else value.mem
+            if not isinstance(memory, ManagedMemory):
+                check_reachable(memory.device_id, f"argument {index} of kernel {self.name!r}")
         if isinstance(value, ndarray):
             value = value._buffer.__array_interface__["data"][0]
         elif isinstance(value, (MemoryPointer, TextureObject)):
@@ -264,12 +268,14 @@ class RawKernel:
             raise _invalid(f"{size} bytes of dynamic shared memory")
         self.kernel.max_dynamic_shared_size_bytes = size
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _ATTRIBUTES:
-            return self.attributes[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+def _attribute(name: str) -> property:
+    return property(lambda kernel: kernel.attributes[name], doc=f"The attribute ``{name}`` of the compiled kernel.")
 
 
+for _name in _ATTRIBUTES:
+    if _name not in vars(RawKernel):
+        setattr(RawKernel, _name, _attribute(_name))
 for _kind in (RawKernel, RawModule):
     _kind.__module__ = "cupy"
 
@@ -303,13 +309,15 @@ def _compiled(
     from cunumpy.kernels._cpu_device.launch import RawFunction
 
     try:
-        return RawFunction(code, name, options, kernels, opened, check=check)
+        function = RawFunction(code, name, options, kernels, opened, check=check)
     except CompileError as error:
         # As NVRTC writes it, with what the C++ compiler says.
         log = "\n".join(
             f"{one.file}({one.line}): {one.severity}: {one.text}\n{one.context}\n" for one in error.messages
         )
         raise CompileException(log or str(error), code, name, options) from error
+    kernel_cache.save_source(code, options)
+    return function
 
 
 def _check_there(code: str, name: str, options: tuple[str, ...]) -> None:

@@ -10,10 +10,11 @@ import functools
 import importlib
 import importlib.machinery
 import inspect
+import itertools
 import types
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -81,28 +82,98 @@ def _outward(value: Any, sources: Sequence[ndarray] = ()) -> Any:
         return type(value)(_outward(item, sources) for item in value)
     if isinstance(value, dict):
         return {key: _outward(item, sources) for key, item in value.items()}
+    if type(value).__module__.startswith("scipy.sparse."):
+        from .sparse import _result
+
+        return _result(value, *sources)
     if type(value).__module__.startswith("scipy."):
-        return Proxy(value)
+        return _proxy(value)
     return value
 
 
-class Proxy:
+class _Kind(type):
+    """The kind of `Proxy`'s classes: called, and asked for their attributes, they go to SciPy's class."""
+
+    _kind: type
+    _strict: bool
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return _converting(cls._kind, strict=cls._strict)(*args, **kwargs)
+
+    def __getattr__(cls, name: str) -> Any:
+        return _attribute(cls._kind, cls._kind, name)
+
+    def __dir__(cls) -> list[str]:
+        return _dir_of(cls._kind)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            type.__instancecheck__(Proxy, instance) and isinstance(instance._wrapped, cls._kind)
+        )
+
+
+def _attribute(kind: type, wrapped: Any, name: str) -> Any:
+    """Return an attribute that CuPy's class has, too."""
+    names = _names_of(kind)
+    if name.startswith("_") or (names is not None and name not in names):
+        raise AttributeError(f"{kind.__name__!r} has no attribute {name!r}")
+    value = getattr(wrapped, name)
+    return _converting(value) if callable(value) and not isinstance(value, type) else _outward(value)
+
+
+@functools.cache
+def _names_of(kind: Any) -> frozenset[str] | None:
+    """Return the public attributes of CuPy's class of that name; None where it has none."""
+    known = [_api.SCIPY_CLASSES[one.__name__] for one in kind.__mro__ if one.__name__ in _api.SCIPY_CLASSES]
+    return frozenset(itertools.chain(*known)) - _OTHERS.get(kind.__name__, frozenset()) if known else None
+
+
+_OTHERS = {"KDTree": frozenset(["sparse_distance_matrix", "tree"])}
+"""Attributes that are something else in SciPy."""
+
+
+def _dir_of(kind: type) -> list[str]:
+    there = {name for name in dir(kind) if not name.startswith("_")}
+    names = _names_of(kind)
+    return sorted(there if names is None else there & names)
+
+
+class Proxy(metaclass=_Kind):
     """An object of SciPy whose methods and attributes take and give device arrays."""
 
-    def __init__(self, wrapped_object: Any) -> None:
-        self._wrapped = wrapped_object
+    _wrapped: Any
+    _kind: ClassVar[type] = object
+    _strict: ClassVar[bool] = False
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_wrapped":
+        if name == "_wrapped":
             raise AttributeError(name)
-        value = getattr(self._wrapped, name)
-        return _converting(value) if callable(value) else _outward(value)
+        return _attribute(type(self._wrapped), self._wrapped, name)
+
+    def __dir__(self) -> list[str]:
+        names = _names_of(type(self._wrapped))
+        return [name for name in dir(self._wrapped) if name[0] != "_" and (names is None or name in names)]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _converting(self._wrapped)(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<stand-in of {type(self._wrapped).__name__}>"
+
+
+@functools.cache
+def _proxy_class(kind: Any) -> Any:
+    """Return the class of proxies of a class of SciPy's."""
+    made = _Kind(kind.__name__, (Proxy,), {"_kind": kind, "__doc__": Proxy.__doc__})
+    made.__module__ = f"cupyx.{kind.__module__.partition('._')[0]}"
+    return made
+
+
+def _proxy(wrapped: Any) -> Proxy:
+    """Return the proxy of an object."""
+    made: Proxy = object.__new__(_proxy_class(type(wrapped)))
+    made._wrapped = wrapped
+    return made
 
 
 def _converting(function: Callable[..., Any], *, strict: bool = False) -> Callable[..., Any]:
@@ -249,7 +320,10 @@ class _ScipyModule(types.ModuleType):
             served = _SpecialFunction(name, value)
         elif name in calls["functions"]:
             served = _called_as_by_cupy(path, name, value, strict)
-        elif callable(value):
+        elif isinstance(value, type) and not issubclass(value, BaseException):
+            served = _proxy_class(value)
+            served._strict = strict
+        elif callable(value) and not isinstance(value, type):
             served = _converting(value, strict=strict)
         vars(self)[name] = served
         return served

@@ -942,24 +942,20 @@ def isspmatrix(x: Any) -> bool:
     return isinstance(x, spmatrix)
 
 
-def isspmatrix_csr(x: Any) -> bool:
-    """Whether a value is a `csr_matrix`."""
-    return isinstance(x, csr_matrix)
+def _is_a(kind: type) -> Callable[[Any], bool]:
+    """Return a function that says whether a value is of a class."""
+
+    def is_a(x: Any) -> bool:
+        return isinstance(x, kind)
+
+    form = kind.__name__.partition("_")[0]
+    is_a.__name__ = is_a.__qualname__ = f"isspmatrix_{form}"
+    is_a.__doc__ = f"Whether a value is a `{kind.__name__}`."
+    return is_a
 
 
-def isspmatrix_csc(x: Any) -> bool:
-    """Whether a value is a `csc_matrix`."""
-    return isinstance(x, csc_matrix)
-
-
-def isspmatrix_coo(x: Any) -> bool:
-    """Whether a value is a `coo_matrix`."""
-    return isinstance(x, coo_matrix)
-
-
-def isspmatrix_dia(x: Any) -> bool:
-    """Whether a value is a `dia_matrix`."""
-    return isinstance(x, dia_matrix)
+isspmatrix_csr, isspmatrix_csc = _is_a(csr_matrix), _is_a(csc_matrix)
+isspmatrix_coo, isspmatrix_dia = _is_a(coo_matrix), _is_a(dia_matrix)
 
 
 def _formatted(host: Any, format: str | None, *sources: Any) -> Any:

@@ -347,52 +347,31 @@ def _iterate(solve: Any, system: dict[str, Any], callback: Any, **options: Any) 
     return wrap(np.asarray(x).astype(dtype, copy=False)), int(info)
 
 
-def cg(
-    A: Any,
-    b: ndarray,
-    x0: Any = None,
-    *,
-    rtol: float = 1e-5,
-    atol: float = 0.0,
-    maxiter: Any = None,
-    M: Any = None,
-    callback: Any = None,
-) -> tuple[ndarray, int]:
-    """Solve a system with a Hermitian positive definite matrix by conjugate gradients."""
-    options = {"rtol": rtol, "atol": atol, "maxiter": maxiter}
-    return _iterate(scipy.sparse.linalg.cg, _system(A, b, x0, M), callback, **options)
+def _solver(name: str, summary: str) -> Callable[..., tuple[ndarray, int]]:
+    """Return an iterative solver with the parameters that most of CuPy's have."""
+    solve = getattr(scipy.sparse.linalg, name)
+
+    def solver(
+        A: Any,
+        b: ndarray,
+        x0: Any = None,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: Any = None,
+        M: Any = None,
+        callback: Any = None,
+    ) -> tuple[ndarray, int]:
+        return _iterate(solve, _system(A, b, x0, M), callback, rtol=rtol, atol=atol, maxiter=maxiter)
+
+    solver.__name__ = solver.__qualname__ = name
+    solver.__doc__ = summary
+    return solver
 
 
-def cgs(
-    A: Any,
-    b: ndarray,
-    x0: Any = None,
-    *,
-    rtol: float = 1e-5,
-    atol: float = 0.0,
-    maxiter: Any = None,
-    M: Any = None,
-    callback: Any = None,
-) -> tuple[ndarray, int]:
-    """Solve a system by conjugate gradients squared."""
-    options = {"rtol": rtol, "atol": atol, "maxiter": maxiter}
-    return _iterate(scipy.sparse.linalg.cgs, _system(A, b, x0, M), callback, **options)
-
-
-def bicgstab(
-    A: Any,
-    b: ndarray,
-    x0: Any = None,
-    *,
-    rtol: float = 1e-5,
-    atol: float = 0.0,
-    maxiter: Any = None,
-    M: Any = None,
-    callback: Any = None,
-) -> tuple[ndarray, int]:
-    """Solve a system by stabilised biconjugate gradients."""
-    options = {"rtol": rtol, "atol": atol, "maxiter": maxiter}
-    return _iterate(scipy.sparse.linalg.bicgstab, _system(A, b, x0, M), callback, **options)
+cg = _solver("cg", "Solve a system with a Hermitian positive definite matrix by conjugate gradients.")
+cgs = _solver("cgs", "Solve a system by conjugate gradients squared.")
+bicgstab = _solver("bicgstab", "Solve a system by stabilised biconjugate gradients.")
 
 
 def gmres(

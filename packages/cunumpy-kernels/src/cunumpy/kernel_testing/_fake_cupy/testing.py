@@ -371,32 +371,56 @@ def for_contiguous_axes(name: str = "axis") -> Any:
     return decorator
 
 
-def _comparing(check: Callable[[Any, Any], None], name: str, *, types: bool, sp_name: Any, scipy_name: Any) -> Any:
-    """Return a decorator that runs a test with CuPy and with NumPy, and compares what they return or raise."""
+def _with_both(use: Callable[[Any, Any], None], name: str, sp_name: Any, scipy_name: Any) -> Any:
+    """Return a decorator that runs a test with CuPy and with NumPy, and uses what they return or raise."""
 
     def decorator(test: Callable[..., Any]) -> Callable[..., Any]:
         filled = [one for one in (name, sp_name, scipy_name) if one]
 
         @_without(test, *filled)
         def run(*args: Any, **kwargs: Any) -> None:
-            ours, theirs = (_outcome(test, args, kwargs, device, filled, name, sp_name) for device in (True, False))
-            for outcome, other in ((ours, theirs), (theirs, ours)):
-                if isinstance(outcome, Exception):
-                    if not isinstance(other, Exception):
-                        raise AssertionError(f"only one of the two raises: {outcome!r}") from outcome
-                    if not (isinstance(ours, type(theirs)) or isinstance(theirs, type(ours))):
-                        raise AssertionError(f"CuPy raises {ours!r}, NumPy {theirs!r}") from outcome
-                    raise AssertionError(f"both raise: {ours!r}") from ours
-            several = isinstance(ours, (tuple, list))
-            pairs = zip(ours, theirs, strict=True) if several else [(ours, theirs)]
-            for mine, its in pairs:
-                if types and getattr(mine, "dtype", None) != getattr(its, "dtype", None):
-                    raise AssertionError(f"ndarrays of different dtypes are returned: {mine.dtype}, {its.dtype}")
-                check(mine, its)
+            use(*(_outcome(test, args, kwargs, device, filled, name, sp_name) for device in (True, False)))
 
         return run
 
     return decorator
+
+
+def _check_errors(ours: Any, theirs: Any, accept_error: Any) -> None:
+    """Raise unless both are errors of one kind, and of one that is accepted: all, or none, or these classes."""
+    kinds = Exception if accept_error is True else accept_error or ()
+    for outcome, other in ((ours, theirs), (theirs, ours)):
+        if not isinstance(other, Exception):
+            raise AssertionError(f"only one of the two raises: {outcome!r}") from outcome
+    if not (isinstance(ours, type(theirs)) or isinstance(theirs, type(ours))):
+        raise AssertionError(f"CuPy raises {ours!r}, NumPy {theirs!r}") from ours
+    if not (isinstance(ours, kinds) and isinstance(theirs, kinds)):
+        raise AssertionError(f"both raise: {ours!r}") from ours
+
+
+def _comparing(
+    check: Callable[[Any, Any], None],
+    name: str,
+    sp_name: Any,
+    scipy_name: Any,
+    *,
+    types: bool = False,
+    accept_error: Any = False,
+) -> Any:
+    """Return a decorator that runs a test with CuPy and with NumPy, and compares what they return or raise."""
+
+    def compare(ours: Any, theirs: Any) -> None:
+        if isinstance(ours, Exception) or isinstance(theirs, Exception):
+            _check_errors(ours, theirs, accept_error)
+            return
+        several = isinstance(ours, (tuple, list))
+        pairs = zip(ours, theirs, strict=True) if several else [(ours, theirs)]
+        for mine, its in pairs:
+            if types and getattr(mine, "dtype", None) != getattr(its, "dtype", None):
+                raise AssertionError(f"ndarrays of different dtypes are returned: {mine.dtype}, {its.dtype}")
+            check(mine, its)
+
+    return _with_both(compare, name, sp_name, scipy_name)
 
 
 def _outcome(test: Any, args: Any, kwargs: Any, device: bool, filled: Any, name: str, sp_name: Any) -> Any:
@@ -447,7 +471,7 @@ def numpy_cupy_allclose(
                 if getattr(its.flags, flag) and not getattr(mine.flags, flag):
                     raise AssertionError(f"The state of {flag} flag is false")
 
-    return _comparing(check, name, types=type_check, sp_name=sp_name, scipy_name=scipy_name)
+    return _comparing(check, name, sp_name, scipy_name, types=type_check, accept_error=accept_error)
 
 
 def numpy_cupy_array_almost_equal(
@@ -461,13 +485,11 @@ def numpy_cupy_array_almost_equal(
     scipy_name: Any = None,
 ) -> Any:
     """Compare what a test returns with NumPy and with CuPy, in the first decimals."""
-    return _comparing(
-        lambda mine, its: assert_array_almost_equal(_dense(mine), _dense(its), decimal, err_msg, verbose),
-        name,
-        types=type_check,
-        sp_name=sp_name,
-        scipy_name=scipy_name,
-    )
+
+    def check(mine: Any, its: Any) -> None:
+        assert_array_almost_equal(_dense(mine), _dense(its), decimal, err_msg, verbose)
+
+    return _comparing(check, name, sp_name, scipy_name, types=type_check, accept_error=accept_error)
 
 
 def numpy_cupy_array_almost_equal_nulp(
@@ -479,13 +501,11 @@ def numpy_cupy_array_almost_equal_nulp(
     scipy_name: Any = None,
 ) -> Any:
     """Compare what a test returns with NumPy and with CuPy, in spacings of their size."""
-    return _comparing(
-        lambda mine, its: assert_array_almost_equal_nulp(mine, its, nulp),
-        name,
-        types=type_check,
-        sp_name=sp_name,
-        scipy_name=scipy_name,
-    )
+
+    def check(mine: Any, its: Any) -> None:
+        assert_array_almost_equal_nulp(mine, its, nulp)
+
+    return _comparing(check, name, sp_name, scipy_name, types=type_check, accept_error=accept_error)
 
 
 def numpy_cupy_array_max_ulp(
@@ -498,13 +518,11 @@ def numpy_cupy_array_max_ulp(
     scipy_name: Any = None,
 ) -> Any:
     """Compare what a test returns with NumPy and with CuPy, in units in the last place."""
-    return _comparing(
-        lambda mine, its: assert_array_max_ulp(mine, its, maxulp, dtype),
-        name,
-        types=type_check,
-        sp_name=sp_name,
-        scipy_name=scipy_name,
-    )
+
+    def check(mine: Any, its: Any) -> None:
+        assert_array_max_ulp(mine, its, maxulp, dtype)
+
+    return _comparing(check, name, sp_name, scipy_name, types=type_check, accept_error=accept_error)
 
 
 def numpy_cupy_array_equal(
@@ -518,26 +536,22 @@ def numpy_cupy_array_equal(
     strides_check: bool = False,
 ) -> Any:
     """Compare what a test returns with NumPy and with CuPy."""
-    return _comparing(
-        lambda mine, its: assert_array_equal(_dense(mine), _dense(its), err_msg, verbose, strides_check=strides_check),
-        name,
-        types=type_check,
-        sp_name=sp_name,
-        scipy_name=scipy_name,
-    )
+
+    def check(mine: Any, its: Any) -> None:
+        assert_array_equal(_dense(mine), _dense(its), err_msg, verbose, strides_check=strides_check)
+
+    return _comparing(check, name, sp_name, scipy_name, types=type_check, accept_error=accept_error)
 
 
 def numpy_cupy_array_list_equal(
     err_msg: str = "", verbose: bool = True, name: str = "xp", sp_name: Any = None, scipy_name: Any = None
 ) -> Any:
     """Compare the lists of arrays that a test returns with NumPy and with CuPy."""
-    return _comparing(
-        lambda mine, its: assert_array_equal(mine, its, err_msg, verbose),
-        name,
-        types=False,
-        sp_name=sp_name,
-        scipy_name=scipy_name,
-    )
+
+    def check(mine: Any, its: Any) -> None:
+        assert_array_equal(mine, its, err_msg, verbose)
+
+    return _comparing(check, name, sp_name, scipy_name)
 
 
 def numpy_cupy_array_less(
@@ -550,13 +564,11 @@ def numpy_cupy_array_less(
     scipy_name: Any = None,
 ) -> Any:
     """Require that what a test returns with CuPy is less than with NumPy."""
-    return _comparing(
-        lambda mine, its: assert_array_less(mine, its, err_msg, verbose),
-        name,
-        types=type_check,
-        sp_name=sp_name,
-        scipy_name=scipy_name,
-    )
+
+    def check(mine: Any, its: Any) -> None:
+        assert_array_less(mine, its, err_msg, verbose)
+
+    return _comparing(check, name, sp_name, scipy_name, types=type_check, accept_error=accept_error)
 
 
 def numpy_cupy_equal(name: str = "xp", sp_name: Any = None, scipy_name: Any = None) -> Any:
@@ -566,7 +578,7 @@ def numpy_cupy_equal(name: str = "xp", sp_name: Any = None, scipy_name: Any = No
         if not (mine == its or (mine is its)):
             raise AssertionError(f"Results are not equal:\ncupy: {mine}\nnumpy: {its}")
 
-    return _comparing(check, name, types=False, sp_name=sp_name, scipy_name=scipy_name)
+    return _comparing(check, name, sp_name, scipy_name)
 
 
 def numpy_cupy_raises(
@@ -574,19 +586,13 @@ def numpy_cupy_raises(
 ) -> Any:
     """Require that a test raises with NumPy and with CuPy, errors of one kind."""
 
-    def decorator(test: Callable[..., Any]) -> Callable[..., Any]:
-        filled = [one for one in (name, sp_name, scipy_name) if one]
+    def check(ours: Any, theirs: Any) -> None:
+        for library, outcome in (("cupy", ours), ("numpy", theirs)):
+            if not isinstance(outcome, Exception):
+                raise AssertionError(f"{library} does not raise what was expected: {outcome!r}")
+        _check_errors(ours, theirs, accept_error)
 
-        @_without(test, *filled)
-        def run(*args: Any, **kwargs: Any) -> None:
-            ours, theirs = (_outcome(test, args, kwargs, device, filled, name, sp_name) for device in (True, False))
-            for library, outcome in (("cupy", ours), ("numpy", theirs)):
-                if not isinstance(outcome, accept_error):
-                    raise AssertionError(f"{library} does not raise what was expected: {outcome!r}")
-
-        return run
-
-    return decorator
+    return _with_both(check, name, sp_name, scipy_name)
 
 
 def product(parameter: Any) -> list[Any]:
