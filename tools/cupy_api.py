@@ -1,9 +1,9 @@
 """Write down which names and call signatures CuPy has, for the stand-in of `cunumpy.kernel_testing`.
 
-Reads an installed CuPy (no GPU or driver is needed) and prints a Python module that holds nothing but these facts::
+Reads an installed CuPy (no GPU or driver is needed) and writes Python modules that hold nothing but these facts::
 
-    uv run --isolated --no-project --with cupy-cuda12x==14.2.0 --with scipy tools/cupy_api.py > \\
-        packages/cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/_api.py
+    uv run --isolated --no-project --with cupy-cuda12x==14.2.0 --with scipy tools/cupy_api.py \\
+        packages/cunumpy-kernels/src/cunumpy/kernel_testing/_fake_cupy/_api
 
 A test of `tests/cunumpy-kernels/test_real_cupy.py` runs it again and compares.
 """
@@ -281,16 +281,41 @@ def api() -> dict[str, Any]:
     return result
 
 
-def main() -> None:
-    """Print the module."""
-    lines = ['"""Names and call signatures of CuPy, written by ``tools/cupy_api.py``: facts, not code."""', ""]
-    lines += ["# fmt: off", "# ruff: noqa", "", "from typing import Any, Final"]
-    for name, value in api().items():
-        text = pprint.pformat(value, width=118, sort_dicts=True)
-        annotation = "str" if isinstance(value, str) else "dict[str, Any]"
-        lines += ["", f"{name}: Final[{annotation}] = {text}"]
-    sys.stdout.write("\n".join(lines) + "\n")
+# Which tables are in which module, and what that says of itself.
+FILES = {
+    "arrays": (
+        "Names and call signatures of ``cupy``, ``cupy.linalg`` and ``cupy.fft``",
+        ("VERSION", "CUPY", "CUPY_LINALG", "CUPY_FFT"),
+    ),
+    "classes": (
+        "Names and call signatures of CuPy's arrays and of ``cupy.random``",
+        ("NDARRAY", "CUPY_RANDOM", "GENERATOR", "RANDOM_STATE"),
+    ),
+    "constants": ("Constants of ``cupy.cuda.runtime``", ("RUNTIME",)),
+    "scipy_names": ("Names of the modules and classes of ``cupyx.scipy``", ("SCIPY", "SCIPY_CLASSES")),
+    "scipy_calls": ("Call signatures of the functions of ``cupyx.scipy``", ("SCIPY_CALLS",)),
+}
+
+
+def texts() -> dict[str, str]:
+    """Return the modules, by name."""
+    tables, found = api(), {}
+    for module, (summary, names) in FILES.items():
+        lines = [f'"""{summary}, written by ``tools/cupy_api.py``: facts, not code."""', ""]
+        lines += ["# fmt: off", "# ruff: noqa", "", "from typing import Any, Final"]
+        for name in names:
+            text = pprint.pformat(tables[name], width=118, sort_dicts=True)
+            annotation = "str" if isinstance(tables[name], str) else "dict[str, Any]"
+            lines += ["", f"{name}: Final[{annotation}] = {text}"]
+        found[module] = "\n".join(lines) + "\n"
+    return found
+
+
+def main(folder: str) -> None:
+    """Write the modules."""
+    for module, text in texts().items():
+        pathlib.Path(folder, f"{module}.py").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
