@@ -81,18 +81,36 @@ def test_the_garbage_collector_is_off_meanwhile_and_as_before_afterwards():
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "text"),
     [
-        ((xp.ones(3),), {}, ArgumentTypeError, r"function must be callable.*its arguments go into args"),
-        ((sum, [1, 2]), {}, ArgumentTypeError, r"args must be a tuple, as \(x,\) for one argument, got list"),
-        ((sum, np.ones(3)), {}, ArgumentTypeError, r"args must be a tuple, as \(x,\) for one argument, got ndarray"),
-        ((sum, (), 3), {}, ArgumentTypeError, "kwargs must map names to arguments, got int"),
-        ((sum, ((),)), {"n_repeat": 0}, ArgumentError, "n_repeat must be at least 1, got 0"),
-        ((sum, ((),)), {"n_repeat": 1e4}, ArgumentTypeError, r"n_repeat must be an integer, got 10000\.0"),
-        ((sum, ((),)), {"n_warmup": -1}, ArgumentError, "n_warmup must be at least 0, got -1"),
-        ((sum, ((),)), {"max_duration": 0}, ArgumentError, "max_duration must be a positive number of seconds, got 0"),
+        ((xp.ones(3),), {}, ArgumentTypeError, "argument 'function' must be a function.*its arguments go into args"),
+        (
+            (sum, [1, 2]),
+            {},
+            ArgumentTypeError,
+            r"argument 'args' must be a tuple, as \(x,\) for one, got list \(\[1, 2\]\)",
+        ),
+        ((sum, np.ones(3)), {}, ArgumentTypeError, r"argument 'args' must be a tuple, .*, got numpy\.ndarray"),
+        ((sum, (), 3), {}, ArgumentTypeError, "argument 'kwargs' must map names to arguments, got 3"),
+        ((sum, ((),)), {"n_repeat": 0}, ArgumentError, "argument 'n_repeat' must be at least 1, got 0"),
+        (
+            (sum, ((),)),
+            {"n_repeat": 1e4},
+            ArgumentTypeError,
+            r"argument 'n_repeat' must be an integer, got float \(10000\.0\)",
+        ),
+        ((sum, ((),)), {"n_warmup": -1}, ArgumentError, "argument 'n_warmup' must be at least 0, got -1"),
+        (
+            (sum, ((),)),
+            {"max_duration": 0},
+            ArgumentError,
+            "argument 'max_duration' must be a positive number of seconds",
+        ),
+        ((sum, ((),)), {"max_duration": "2"}, ArgumentTypeError, r"argument 'max_duration' must be a number, got str"),
+        ((sum, ((),)), {"device": "cupy"}, ArgumentTypeError, r"argument 'device' must be True or False, got str"),
+        ((sum, ((),)), {"name": 3}, ArgumentTypeError, "argument 'name' must be a str or None, got 3"),
     ],
 )
 def test_what_is_refused(arguments, options, error, text):
-    with pytest.raises(error, match=rf"benchmark\(\): {text}"):
+    with pytest.raises(error, match=f"benchmark: {text}"):
         benchmark(*arguments, **options)
 
 
@@ -109,8 +127,10 @@ def test_percentiles():
     assert result.minimum == 1e-6
     assert result.percentile(95) == pytest.approx(np.percentile(TIMES, 95))
     for q in (-1, 101, float("nan")):
-        with pytest.raises(ArgumentError, match="q must be from 0 to 100, in percent"):
+        with pytest.raises(ArgumentError, match=r"BenchmarkResult\.percentile: argument 'q' must be from 0 to 100"):
             result.percentile(q)
+    with pytest.raises(ArgumentTypeError, match=r"argument 'q' must be a number, got str \('median'\)"):
+        result.percentile("median")
 
 
 def test_texts():

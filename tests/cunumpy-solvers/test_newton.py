@@ -377,7 +377,7 @@ def test_progress_goes_to_standard_error(capsys, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "tqdm", None)
     newton(square, [1.0], slope, progress=True)
     shown = capsys.readouterr()
-    assert shown.err.startswith("\rnewton: 5 of at most 50 iterations")
+    assert shown.err.startswith("newton: 5 of at most 50 iterations, ")
     assert not shown.out
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,6 +95,16 @@ def test_statements_may_begin_with_a_sign_and_names_of_theirs_are_their_own(shel
     assert "y" not in shell.user_ns
 
 
+def test_a_cell_may_change_what_its_first_line_has_made(shell: Any) -> None:
+    shell.user_ns["x"] = np.ones(3)
+    shell.user_ns["seen"] = []
+    setup = "y = [float(i) for i in x]; z = np.zeros(3)"
+    result = shell.run_cell_magic("xp_timeit", f"-n 2 -w 0 -q -o {setup}", "y += [i for i in x]\nseen.append(len(y))")
+    assert shell.user_ns["seen"] == [6, 9]
+    assert len(result.times) == 2
+    assert not {"y", "z", "i"} & set(shell.user_ns)
+
+
 def test_what_can_not_be_timed() -> None:
     shell = stand_in()
     for line, text in (
@@ -167,6 +179,30 @@ def test_a_catalog_is_a_table() -> None:
     assert "CUDA kernels: 1 of 2 (missing: double)" in html
     assert "double a, double* x, int n" in html
     assert html.count("<tr>") == 3
+
+
+# --- the page about notebooks -----------------------------------------------------------------------------------------
+
+
+def test_the_cells_of_the_page_run(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[2] / "docs" / "notebooks.md"
+    cells = re.findall(r"^```text\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    ran = []
+    for cell in cells:
+        first, _, rest = cell.partition("\n")
+        command, _, line = first.partition(" ")
+        if command.startswith("%%"):
+            shell.run_cell_magic(command[2:], line, rest)
+        elif command == "%xp_timeit":
+            shell.run_line_magic("xp_timeit", f"-n 3 {line}")
+        elif command.startswith("xp.sort(x):"):
+            assert re.fullmatch(r"xp\.sort\(x\): \S+ \ws \(.* \ws to .* \ws, \d+ repeats.*\)\n", cell)
+            assert re.fullmatch(r"xp\.sort\(x\): \S+ \w+ \(.*, 3 repeats.*\)\n", capsys.readouterr().out)
+        else:
+            exec(cell.replace("%load_ext cunumpy\n", ""), shell.user_ns)
+        ran.append(command)
+    assert {"%load_ext", "%xp_timeit", "%%xp_timeit", "%%cuda"} <= set(ran)
+    assert shell.user_ns["x"].tolist() == [3.0, 3.0, 3.0]
 
 
 # --- a notebook as it is run ------------------------------------------------------------------------------------------

@@ -307,16 +307,14 @@ class use_backend:
     def __call__(self, function: F) -> F:
         from cunumpy._scoped_calls import scoped
 
-        return scoped(function, lambda: use_backend(self._backend, strict=self._strict))
+        return scoped(function, lambda: use_backend(self._backend, strict=self._strict), "use_backend")
 
 
 def check_backend_name(backend: Any, function: str) -> BackendType:
     """Return the backend's name in lower case, without blanks."""
     name = backend.strip().lower() if isinstance(backend, str) else backend
-    if name == "numpy":
-        return "numpy"
-    if name == "cupy":
-        return "cupy"
+    if isinstance(name, str) and name in ("numpy", "cupy"):
+        return "numpy" if name == "numpy" else "cupy"
     raise ArgumentError(f"{function}: backend must be 'numpy' or 'cupy', got {backend!r}.")
 
 

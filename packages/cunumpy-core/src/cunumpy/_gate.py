@@ -6,8 +6,11 @@ masked arrays, ragged lists, byte order and read-only memory are decided on in o
 
 from __future__ import annotations
 
+import math
 import operator
+import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +19,8 @@ from cunumpy import _arrays
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MixedBackendError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
     from typing import NoReturn
 
     from cunumpy._backend import BackendType
@@ -68,18 +72,77 @@ def as_truth(value: object, *, function: str, argument: str) -> bool:
     raise ArgumentTypeError(f"{function}: argument {argument!r} must be True or False, got {given(value)}.")
 
 
-def as_integer(value: Any, *, function: str, argument: str) -> int:
-    """Return an integer of Python's; refuse floats, text, and bools, which are no numbers here."""
+def as_integer(value: Any, *, function: str, argument: str, least: int | None = None, most: int | None = None) -> int:
+    """Return an integer, of Python or NumPy; refuse truth values, fractions and what is out of range."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         is_number = hasattr(value, "__int__") and not getattr(value, "shape", ())
         remedy = "; convert it with int(...) if that is meant" if is_number else ""
         raise ArgumentTypeError(
             f"{function}: argument {argument!r} must be an integer, got {given(value)}{remedy}."
         ) from None
+    if (least is not None and number < least) or (most is not None and number > most):
+        wanted = f"from {least} to {most}" if most is not None else f"at least {least}"
+        raise ArgumentError(f"{function}: argument {argument!r} must be {wanted}, got {given(number)}.")
+    return number
+
+
+def as_real(
+    value: Any, *, function: str, argument: str, least: float | None = None, most: float | None = None
+) -> float:
+    """Return a real number as a float; refuse truth values, text and NaN, and what is out of range."""
+    number = None
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf if value > 0 else -math.inf
+    if number is None:
+        raise ArgumentTypeError(f"{function}: argument {argument!r} must be a number, got {given(value)}.")
+    if number != number or (least is not None and number < least) or (most is not None and number > most):
+        wanted = "a number" if least is None else f"from {least} to {most}" if most is not None else f"at least {least}"
+        raise ArgumentError(f"{function}: argument {argument!r} must be {wanted}, got {given(value)}.")
+    return number
+
+
+def as_path(value: Any, *, function: str, argument: str) -> Path:
+    """Return a path of text or a path object."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ArgumentTypeError(f"{function}: argument {argument!r} must be a path, str or Path, got {given(value)}.")
+    from pathlib import Path
+
+    return Path(value)
+
+
+def as_paths(values: Any, *, function: str, argument: str) -> list[Path]:
+    """Return several paths; refuse a single one, whose letters would be taken for paths."""
+    listed = _as_list(values, "paths", function, argument)
+    return [as_path(value, function=function, argument=argument) for value in listed]
+
+
+def as_strings(values: Any, *, function: str, argument: str) -> list[str]:
+    """Return several strings; refuse a single one, whose letters would be taken for strings."""
+    listed = _as_list(values, "strings", function, argument)
+    for value in listed:
+        if not isinstance(value, str):
+            raise ArgumentTypeError(
+                f"{function}: argument {argument!r} must be made of strings, got {given(value)} in it."
+            )
+    return listed
+
+
+def _as_list(values: Any, what: str, function: str, argument: str) -> list[Any]:
+    if isinstance(values, (str, bytes, os.PathLike)):
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} must be several {what}, got the single one {values!r}; "
+            f"pass {argument}=[{values!r}]."
+        )
+    if isinstance(values, (type, Mapping)) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(f"{function}: argument {argument!r} must be a list of {what}, got {given(values)}.")
+    return list(values)
 
 
 def as_host_array(

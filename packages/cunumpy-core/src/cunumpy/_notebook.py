@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import ast
 import shlex
+import symtable
+from contextlib import suppress
 from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,9 +19,10 @@ from cunumpy import _arrays, _backend, _containers, _installation
 from cunumpy.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cunumpy.profiling import BenchmarkResult
+
+
+_NAME = "_timed_statement"
 
 
 class Options(argparse.ArgumentParser):
@@ -88,41 +91,67 @@ def timeit(shell: Any, line: str, cell: str | None) -> BenchmarkResult | None:
     options.add_argument("-q", action="store_true")
     options.add_argument("-o", action="store_true")
     given, statement = options.read_first(line)
+    setup = ""
     if cell is not None:
         setup, statement = statement, cell
-        if setup:
-            _function(shell, setup, "setup")()
     if not statement.strip():
         raise ArgumentError("%xp_timeit: there is no statement to time; write it behind, as in: %xp_timeit xp.sum(x)")
-    function = _function(shell, statement, "statement")
+    function = _function(shell, setup, statement)
     result = benchmark(
         function,
         n_repeat=given.n,
         n_warmup=given.w,
         max_duration=given.t,
         name=_shortened(statement),
-        device=_backend.get_backend() == "cupy" or _uses_device(function.__code__.co_names, shell.user_ns),
+        device=_backend.get_backend() == "cupy" or _uses_device(function, shell.user_ns),
     )
     if not given.q:
         print(result)
     return result if given.o else None
 
 
-def _function(shell: Any, statement: str, name: str) -> FunctionType:
-    """Make a function of a statement, in which the notebook's names are global, as ``%timeit`` does."""
-    parsed = ast.parse(shell.transform_cell(statement), f"<{name} of %xp_timeit>")
-    module = ast.parse(f"def {name}(): pass")
-    definition = module.body[0]
-    assert isinstance(definition, ast.FunctionDef)
-    definition.body = parsed.body or definition.body
+def _function(shell: Any, setup: str, statement: str) -> FunctionType:
+    """Run the setup, and make a function of a statement that sees its names, and as globals the notebook's.
+
+    Both have one scope, as with ``%timeit``: what they assign is their own, and the statement may change what the setup
+    has made.
+    """
+    before, timed = _parsed(shell, setup, "setup"), _parsed(shell, statement, "statement")
+    shared = sorted(_assigned(before) & _assigned(timed))
+    inner = _definition([*([ast.Nonlocal(shared)] if shared else []), *timed])
+    outer = _definition([*before, inner, ast.Return(ast.Name(_NAME, ast.Load()))])
     made: dict[str, Any] = {}
-    exec(compile(module, f"<{name} of %xp_timeit>", "exec"), shell.user_ns, made)
-    function: FunctionType = made[name]
+    exec(compile(_module(outer), "<%xp_timeit>", "exec"), shell.user_ns, made)
+    function: FunctionType = made[_NAME]()
     return function
 
 
-def _uses_device(names: Sequence[str], values: dict[str, Any]) -> bool:
-    used = [values[name] for name in names if name in values]
+def _parsed(shell: Any, text: str, name: str) -> list[ast.stmt]:
+    return ast.parse(shell.transform_cell(text), f"<{name} of %xp_timeit>").body
+
+
+def _definition(body: list[ast.stmt]) -> ast.FunctionDef:
+    definition = ast.parse(f"def {_NAME}(): pass").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    definition.body = body or definition.body
+    return definition
+
+
+def _module(definition: ast.FunctionDef) -> ast.Module:
+    return ast.fix_missing_locations(ast.Module([definition], []))
+
+
+def _assigned(body: list[ast.stmt]) -> set[str]:
+    """Give the names that statements assign in the function that they are the body of."""
+    table = symtable.symtable(ast.unparse(_module(_definition(body))), "<%xp_timeit>", "exec")
+    return {symbol.get_name() for symbol in table.get_children()[0].get_symbols() if symbol.is_local()}
+
+
+def _uses_device(function: FunctionType, values: dict[str, Any]) -> bool:
+    used = [values[name] for name in function.__code__.co_names if name in values]
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # the setup has not got to it
+            used.append(cell.cell_contents)
     return _containers.holds(used, _arrays.is_device_array)
 
 

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from cunumpy._gate import given
 from cunumpy.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,7 +23,7 @@ Contexts = Callable[[], AbstractContextManager[Any]]
 _GENERATOR, _COROUTINE, _ITERABLE_COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x100, 0x200
 
 
-def scoped(function: F, make_context: Contexts) -> F:
+def scoped(function: F, make_context: Contexts, decorator: str = "scoped") -> F:
     """Wrap `function` so that its body runs inside the context manager that `make_context` makes.
 
     Parameters
@@ -32,16 +33,18 @@ def scoped(function: F, make_context: Contexts) -> F:
     make_context : callable
         Takes nothing and returns a new context manager. It is called at each call of a plain function, and at each
         resume of a generator or coroutine.
+    decorator : str
+        What an error calls it.
 
     Returns
     -------
     callable
         Of the same kind as `function`, with its metadata.
     """
-    return scoped_per_call(function, lambda: make_context)
+    return scoped_per_call(function, lambda: make_context, decorator)
 
 
-def scoped_per_call(function: F, start_call: Callable[[], Contexts]) -> F:
+def scoped_per_call(function: F, start_call: Callable[[], Contexts], decorator: str = "scoped") -> F:
     """Do the same as `scoped` with one `make_context` per call, for contexts that belong together.
 
     Parameters
@@ -51,13 +54,15 @@ def scoped_per_call(function: F, start_call: Callable[[], Contexts]) -> F:
     start_call : callable
         Takes nothing and returns a `make_context`. It is called once per call: for generators and coroutines when the
         body starts.
+    decorator : str
+        What an error calls it.
 
     Returns
     -------
     callable
         Of the same kind as `function`, with its metadata.
     """
-    flags = _code_flags(function)
+    flags = _code_flags(function, decorator)
     wrapper: Callable[..., Any]
     if flags & _ASYNC_GENERATOR:
         wrapper = _asynchronous_generator(function, start_call)
@@ -76,9 +81,9 @@ def scoped_per_call(function: F, start_call: Callable[[], Contexts]) -> F:
     return functools.update_wrapper(wrapper, function)  # type: ignore[return-value]
 
 
-def _code_flags(function: object) -> int:
+def _code_flags(function: object, decorator: str) -> int:
     if not callable(function):
-        raise ArgumentTypeError(f"expected a function to decorate, got {function!r} of type {type(function).__name__}")
+        raise ArgumentTypeError(f"{decorator}: expected a function to decorate, got {given(function)}.")
     while isinstance(function, functools.partial):
         function = function.func
     code = getattr(function, "__code__", None)

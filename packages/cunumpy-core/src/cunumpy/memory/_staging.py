@@ -81,9 +81,7 @@ class HostStaging:
                 f"HostStaging: argument 'dtype' is {self._dtype}; Python objects can't be staged, choose a dtype of "
                 "numbers."
             )
-        count = _gate.as_integer(buffers, function="HostStaging", argument="buffers")
-        if count < 1:
-            raise ArgumentError(f"HostStaging: argument 'buffers' must be at least 1, got {count}.")
+        count = _gate.as_integer(buffers, function="HostStaging", argument="buffers", least=1, most=1_000_000)
         self._slots = [_Slot() for _ in range(count)]
         self._next = 0
         self._device: int | None = None  # the one CUDA device, once one was used
@@ -369,7 +367,7 @@ class StagedCopy:
 
 
 def _checked_shape(shape: Any) -> tuple[int, ...]:
-    sizes = tuple(shape) if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)
+    sizes = tuple(shape) if hasattr(type(shape), "__iter__") else (shape,)
     checked = tuple(_gate.as_integer(size, function="HostStaging", argument="shape") for size in sizes)
     if any(size < 0 for size in checked):
         raise ArgumentError(f"HostStaging: argument 'shape' must not be negative, got {shape!r}.")

@@ -136,4 +136,4 @@ class watch_array_reads(AbstractContextManager[None]):
 
     def __call__(self, function: F) -> F:
         """Decorate a function of any kind."""
-        return scoped(function, watch_array_reads)
+        return scoped(function, watch_array_reads, "watch_array_reads")

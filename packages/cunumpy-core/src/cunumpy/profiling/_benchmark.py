@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cunumpy import _arrays, _backend, _containers, _conversion
+from cunumpy._gate import as_integer, as_real, as_truth, given
 from cunumpy._text import html_table, time_text
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.profiling._plots import axes_of
@@ -73,10 +73,11 @@ class BenchmarkResult:
         ------
         ArgumentError
             If `q` is not in that range.
+        ArgumentTypeError
+            If it is no number.
         """
-        if not 0 <= q <= 100:
-            raise ArgumentError(f"BenchmarkResult.percentile(): q must be from 0 to 100, in percent, got {q!r}")
-        return float(np.percentile(self.times, q))
+        percent = as_real(q, function="BenchmarkResult.percentile", argument="q", least=0, most=100)
+        return float(np.percentile(self.times, percent))
 
     @property
     def median(self) -> float:
@@ -255,20 +256,26 @@ def benchmark(
     >>> len(result.times)
     50
     """
-    where = "benchmark()"
+    where = "benchmark"
     if not callable(function):
         raise ArgumentTypeError(
-            f"{where}: function must be callable, got {function!r}; its arguments go into args, as in "
-            "benchmark(xp.sum, (x,))"
+            f"{where}: argument 'function' must be a function, got {given(function)}; its arguments go into args, as "
+            "in benchmark(xp.sum, (x,))."
         )
     if not isinstance(args, tuple):
-        raise ArgumentTypeError(f"{where}: args must be a tuple, as (x,) for one argument, got {type(args).__name__}")
+        raise ArgumentTypeError(f"{where}: argument 'args' must be a tuple, as (x,) for one, got {given(args)}.")
     if not isinstance(kwargs, (Mapping, type(None))):
-        raise ArgumentTypeError(f"{where}: kwargs must map names to arguments, got {type(kwargs).__name__}")
-    repeats = _count(n_repeat, "n_repeat", 1)
-    warmup = _count(n_warmup, "n_warmup", 0)
-    if isinstance(max_duration, bool) or not isinstance(max_duration, (int, float)) or not max_duration > 0:
-        raise ArgumentError(f"{where}: max_duration must be a positive number of seconds, got {max_duration!r}")
+        raise ArgumentTypeError(f"{where}: argument 'kwargs' must map names to arguments, got {given(kwargs)}.")
+    repeats = as_integer(n_repeat, function=where, argument="n_repeat", least=1)
+    warmup = as_integer(n_warmup, function=where, argument="n_warmup", least=0)
+    if not as_real(max_duration, function=where, argument="max_duration") > 0:
+        raise ArgumentError(
+            f"{where}: argument 'max_duration' must be a positive number of seconds, got {max_duration!r}."
+        )
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(f"{where}: argument 'name' must be a str or None, got {given(name)}.")
+    if device is not None:
+        device = as_truth(device, function=where, argument="device")
     keywords = dict(kwargs or {})
     title = name if name is not None else str(getattr(function, "__name__", None) or type(function).__name__)
     if device is None:
@@ -343,12 +350,3 @@ class _OnDevice:
         done = perf_counter()
         work = float(self.cuda.get_elapsed_time(start, stop)) / 1e3  # CUDA gives milliseconds
         return done - started, returned - started, work
-
-
-def _count(value: object, what: str, least: int) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentTypeError(f"benchmark(): {what} must be an integer, got {value!r}")
-    number = operator.index(value)
-    if number < least:
-        raise ArgumentError(f"benchmark(): {what} must be at least {least}, got {number}")
-    return number

@@ -87,7 +87,7 @@ class Block(AbstractContextManager[T]):
 
     def __call__(self, function: F) -> F:
         """Decorate a function; the body of a generator or coroutine is inside whenever it runs."""
-        return scoped(function, lambda: self)
+        return scoped(function, lambda: self, type(self).__name__)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_open": []}

@@ -201,7 +201,7 @@ class TransferBudget:
             phase = _Phase(self, name, _Call())
             return lambda: phase
 
-        return lambda function: scoped_per_call(function, start_call)
+        return lambda function: scoped_per_call(function, start_call, "TransferBudget.count")
 
     def start(self) -> None:
         """Count from now on. A block that was entered before stays uncounted."""
@@ -409,9 +409,12 @@ def _size(function: str, what: str, value: object) -> int | float:
 
 
 def _whole(function: str, what: str, value: object) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentTypeError(f"{function}: {what} must be an integer, got {value!r}")
-    number = operator.index(value)
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentTypeError(f"{function}: {what} must be an integer, got {value!r}") from None
     if number < 0:
         raise ArgumentError(f"{function}: {what} must not be negative, got {value!r}")
     return number

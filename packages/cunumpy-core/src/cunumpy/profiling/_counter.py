@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cunumpy import _transfers
+from cunumpy._gate import as_integer, as_path, given
 from cunumpy._text import html_table
-from cunumpy.errors import ArgumentError
+from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.profiling._events import Region, TransferEvent
 
 __all__ = ["TransferCounter"]
@@ -180,7 +181,7 @@ class TransferCounter:
         -------
         int
         """
-        return self._totals().get(kind, (0, 0))[0]
+        return self._totals().get(_kind(kind, "count"), (0, 0))[0]
 
     def bytes(self, kind: str) -> int:
         """Give the bytes moved by the events of a kind; events of unknown size count 0.
@@ -194,7 +195,7 @@ class TransferCounter:
         -------
         int
         """
-        return self._totals().get(kind, (0, 0))[1]
+        return self._totals().get(_kind(kind, "bytes"), (0, 0))[1]
 
     @property
     def to_host(self) -> int:
@@ -303,6 +304,8 @@ class TransferCounter:
         -------
         str
         """
+        if indent is not None:
+            indent = as_integer(indent, function="TransferCounter.to_json", argument="indent", least=0, most=1000)
         return json.dumps(self.to_dict(), indent=indent)
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:
@@ -317,6 +320,8 @@ class TransferCounter:
         ------
         ArgumentError
             If the counter was made with ``keep_events=False``.
+        ArgumentTypeError
+            If `path` is no path.
 
         Notes
         -----
@@ -334,11 +339,11 @@ class TransferCounter:
                 "TransferCounter.write_trace() needs the events, and this counter was made with keep_events=False; "
                 "use TransferCounter() to write a trace"
             )
+        file = as_path(path, function="TransferCounter.write_trace", argument="path")
         from cunumpy.profiling._trace import trace
 
         text = json.dumps(trace(list(self.events), list(self.regions), CLOCK_EPOCH))
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        file.write_text(text, encoding="utf-8")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw regions, transfers and waits over the time.
@@ -399,3 +404,11 @@ class TransferCounter:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock(), _events=EventList(state["_events"]))
         self._events.changed = self._keep_events
+
+
+def _kind(kind: object, method: str) -> str:
+    if not isinstance(kind, str):
+        raise ArgumentTypeError(
+            f"TransferCounter.{method}: argument 'kind' must be a kind of transfer, as 'to_host', got {given(kind)}."
+        )
+    return kind

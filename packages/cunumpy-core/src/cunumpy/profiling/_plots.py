@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from cunumpy._gate import given
 from cunumpy._text import time_text
-from cunumpy.errors import MissingPackageError
+from cunumpy.errors import ArgumentTypeError, MissingPackageError
 
 if TYPE_CHECKING:
     from cunumpy.profiling._events import Region, TransferEvent
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 def axes_of(ax: Any, function: str) -> Any:
     """Give axes to draw in: those given, or the ones of a new figure."""
     if ax is not None:
+        if not hasattr(ax, "set_xlabel"):
+            raise ArgumentTypeError(
+                f"{function}: argument 'ax' must be axes of Matplotlib, as from pyplot.subplots()[1], got {given(ax)}."
+            )
         return ax
     try:
         from matplotlib import pyplot

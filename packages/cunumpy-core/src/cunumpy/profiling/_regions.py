@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import operator
 import sys
 import threading
 from _thread import get_ident
@@ -16,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from cunumpy import _backend, _transfers
 from cunumpy._call_sites import call_site
+from cunumpy._gate import as_integer
 from cunumpy._scoped_calls import scoped
 from cunumpy._text import html_table, time_text
 from cunumpy.errors import ArgumentError, ArgumentTypeError
@@ -101,10 +101,7 @@ class nvtx_range(AbstractContextManager["nvtx_range"]):
 
     def __init__(self, name: str, color: int | None = None) -> None:
         if color is not None:
-            if not hasattr(color, "__index__"):
-                raise ArgumentTypeError(f"nvtx_range(): color must be an integer or None, got {color!r}")
-            if not -(2**31) <= operator.index(color) < 2**31:
-                raise ArgumentError(f"nvtx_range(): color must fit into 32 bits, got {color!r}")
+            color = as_integer(color, function="nvtx_range", argument="color", least=-(2**31), most=2**31 - 1)
         self.name: str = str(name)
         self.color = color
         self._entries: list[tuple[int, tuple[Any, float, str | None]]] = []
@@ -131,7 +128,7 @@ class nvtx_range(AbstractContextManager["nvtx_range"]):
 
     def __call__(self, function: F) -> F:
         """Decorate a function of any kind."""
-        return scoped(function, lambda: self)
+        return scoped(function, lambda: self, type(self).__name__)
 
     def __repr__(self) -> str:
         return f"nvtx_range(name={self.name!r}, color={self.color!r})"
@@ -297,7 +294,11 @@ class Timings(Mapping[str, TimingSummary]):
         return html_table(head, rows)
 
     def __getitem__(self, name: str) -> TimingSummary:
-        return self._summaries[name]
+        try:
+            return self._summaries[name]
+        except (KeyError, TypeError):
+            regions = ", ".join(map(repr, self._summaries)) or "none so far"
+            raise KeyError(f"no region {name!r} was timed; there are: {regions}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._summaries))
@@ -361,7 +362,7 @@ class timed_region(AbstractContextManager[Timing]):
     def __init__(
         self, name: str, *, sync: bool = True, into: Timings | None = None, clock: Literal["host", "device"] = "host"
     ) -> None:
-        if clock not in ("host", "device"):
+        if not isinstance(clock, str) or clock not in ("host", "device"):
             raise ArgumentError(f"timed_region(): clock must be 'host' or 'device', got {clock!r}")
         if clock == "device" and not sync:
             raise ArgumentError("timed_region(): clock='device' has to wait for its last event; use it with sync=True")
@@ -410,7 +411,7 @@ class timed_region(AbstractContextManager[Timing]):
 
     def __call__(self, function: F) -> F:
         """Decorate a function of any kind."""
-        return scoped(function, lambda: self)
+        return scoped(function, lambda: self, type(self).__name__)
 
     def __repr__(self) -> str:
         return f"timed_region(name={self.name!r}, sync={self._sync}, clock={self._clock!r})"

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cunumpy._gate import describe
+from cunumpy._gate import as_path, as_paths, as_strings, describe
 from cunumpy.cuda._sources import cuda_include_dir
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, MissingPackageError
 
@@ -236,9 +236,11 @@ def check_cuda(
             f"check_cuda: argument 'source' must be the source code as str, got {describe(source)}; read a file with "
             "Path(...).read_text() and pass its name as filename=."
         )
-    wanted = list(dict.fromkeys(_strings(archs, "archs")))
-    words = [*_strings(options, "options"), *(f"-I{os.fspath(folder)}" for folder in _paths(include_dirs))]
-    names = list(dict.fromkeys(_strings(name_expressions, "name_expressions")))
+    function = "check_cuda"
+    wanted = list(dict.fromkeys(as_strings(archs, function=function, argument="archs")))
+    folders = as_paths(include_dirs, function=function, argument="include_dirs")
+    words = [*as_strings(options, function=function, argument="options"), *(f"-I{folder}" for folder in folders)]
+    names = list(dict.fromkeys(as_strings(name_expressions, function=function, argument="name_expressions")))
     for word in words:
         if re.match(r"(--gpu-architecture|-arch)\b", word):
             raise ArgumentError(
@@ -249,7 +251,7 @@ def check_cuda(
             raise ArgumentError(
                 f"check_cuda: argument 'options' holds {word!r}, with which no machine code is made; leave it out."
             )
-    name = "<source>" if filename is None else os.fsdecode(filename)
+    name = "<source>" if filename is None else str(as_path(filename, function=function, argument="filename"))
     texts = {"source": [source], "options": words, "name_expressions": names, "filename": [name]}
     for argument, strings in texts.items():
         for text in strings:
@@ -286,30 +288,6 @@ def _check_text(text: str, argument: str) -> None:
             f"check_cuda: argument {argument!r} holds {text[error.start]!r}, which is half of a character; no file can "
             "have it."
         ) from None
-
-
-def _strings(values: Iterable[str], argument: str) -> list[str]:
-    if isinstance(values, (str, bytes)):
-        raise ArgumentTypeError(
-            f"check_cuda: argument {argument!r} must be several strings, got the single one {values!r}; pass "
-            f"{argument}=[{values!r}]."
-        )
-    found = list(values)
-    for value in found:
-        if not isinstance(value, str):
-            raise ArgumentTypeError(
-                f"check_cuda: argument {argument!r} must be made of strings, got {describe(value)} in it."
-            )
-    return found
-
-
-def _paths(values: Iterable[str | Path]) -> list[str | Path]:
-    if isinstance(values, (str, bytes, os.PathLike)):
-        raise ArgumentTypeError(
-            f"check_cuda: argument 'include_dirs' must be several folders, got the single one {values!r}; pass "
-            f"include_dirs=[{values!r}]."
-        )
-    return list(values)
 
 
 def _check_archs(archs: list[str], library: ctypes.CDLL) -> None:

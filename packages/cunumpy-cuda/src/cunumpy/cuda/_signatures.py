@@ -113,9 +113,9 @@ def kernel_declaration(
     check_text(source, "source", "the source code", function)
     check_text(name, "name", "the name of a kernel", function)
     known = structs_by_name(structs, function)
-    if isinstance(template_args, str):
+    if template_args is not None and (isinstance(template_args, (str, type)) or not hasattr(template_args, "__iter__")):
         raise ArgumentTypeError(
-            f"{function}: argument 'template_args' must be a sequence with one entry for each parameter, got the str "
+            f"{function}: argument 'template_args' must be a sequence with one entry for each parameter, got "
             f"{template_args!r}; pass [{template_args!r}]."
         )
     arguments = None if template_args is None else [template_argument(one, function) for one in template_args]

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cunumpy._gate import describe
+from cunumpy._gate import as_path, as_paths, describe
 from cunumpy.cuda._tokens import directives
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
@@ -83,14 +83,10 @@ def resolve_includes(
             f"resolve_includes: argument 'source' must be the source code as str, got {describe(source)}; read a file "
             "with Path(...).read_text()."
         )
-    for folders, argument in ((include_dirs, "include_dirs"), (angle_dirs, "angle_dirs")):
-        if isinstance(folders, (str, bytes, os.PathLike)):
-            raise ArgumentTypeError(
-                f"resolve_includes: argument {argument!r} must be several folders, got the single one {folders!r}; "
-                f"pass {argument}=[{folders!r}]."
-            )
-    angles = [Path(folder) for folder in angle_dirs]
-    quotes = [*map(Path, include_dirs), *angles]
+    angles = as_paths(angle_dirs, function="resolve_includes", argument="angle_dirs")
+    quotes = [*as_paths(include_dirs, function="resolve_includes", argument="include_dirs"), *angles]
+    if base_dir is not None:
+        base_dir = as_path(base_dir, function="resolve_includes", argument="base_dir")
     found: list[Path] = []
     seen: set[Path] = set()
 
@@ -106,7 +102,7 @@ def resolve_includes(
                 found.append(candidate)
                 visit(candidate.read_text(encoding="utf-8-sig", errors="replace"), candidate.parent)
 
-    visit(source, None if base_dir is None else Path(base_dir))
+    visit(source, base_dir)
     return found
 
 
@@ -161,14 +157,10 @@ def include_hash(paths: Iterable[str | Path]) -> str:
     >>> xp.cuda.include_hash([])
     'e3b0c44298fc1c14'
     """
-    if isinstance(paths, (str, bytes, os.PathLike)):
-        raise ArgumentTypeError(
-            f"include_hash: argument 'paths' must be several paths, got the single one {paths!r}; pass [path]."
-        )
     digest = hashlib.sha256()
-    for path in paths:
-        if Path(path).is_dir():
+    for path in as_paths(paths, function="include_hash", argument="paths"):
+        if path.is_dir():
             raise ArgumentError(f"include_hash: argument 'paths' holds the folder {str(path)!r}; pass files.")
-        content = Path(path).read_bytes()
+        content = path.read_bytes()
         digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()[:16]

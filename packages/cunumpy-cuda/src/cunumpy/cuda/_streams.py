@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 _handles = itertools.count(1)
 
 
+def _check_callback(callback: Any, function: str) -> None:
+    if not callable(callback):
+        raise ArgumentTypeError(f"{function}: argument 'callback' must be a function, got {given(callback)}.")
+
+
 class HostEvent:
     """An event of the host, with the interface of ``cupy.cuda.Event``; it is always complete.
 
@@ -166,10 +171,12 @@ class HostStream:
 
     def launch_host_func(self, callback: Callable[[Any], object], arg: Any) -> None:
         """Call ``callback(arg)`` when all work up to here has completed: now."""
+        _check_callback(callback, "HostStream.launch_host_func")
         callback(arg)
 
     def add_callback(self, callback: Callable[[HostStream, int, Any], object], arg: Any) -> None:
         """Call ``callback(stream, 0, arg)`` when all work up to here has completed: now."""
+        _check_callback(callback, "HostStream.add_callback")
         callback(self, 0, arg)
 
     def is_capturing(self) -> bool:

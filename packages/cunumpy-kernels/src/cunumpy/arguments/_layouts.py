@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cunumpy import _backend
-from cunumpy._gate import describe
+from cunumpy._gate import as_paths, as_strings, describe
 from cunumpy.cuda import check_cuda, cuda_include_dir
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, MissingPackageError
 
@@ -106,10 +106,11 @@ def verify_layout(
     gpu: bool,
 ) -> dict[str, int]:
     function = "CudaStruct.verify_layout"
-    if isinstance(options, str) or isinstance(include_dirs, str):
-        which = "options" if isinstance(options, str) else "include_dirs"
-        raise ArgumentTypeError(f"{function}: argument {which!r} must be a list of str, got a single one.")
-    found = (_of_device if gpu else _of_compiler)(struct, include, [*include_dirs], [*options])
+    if include is not None and not isinstance(include, str):
+        raise ArgumentTypeError(f"{function}: argument 'include' must be a header's name, got {describe(include)}.")
+    folders = as_paths(include_dirs, function=function, argument="include_dirs")
+    words = as_strings(options, function=function, argument="options")
+    found = (_of_device if gpu else _of_compiler)(struct, include, folders, words)
     fields: Any = struct.dtype.fields
     expected = {
         "sizeof": struct.dtype.itemsize,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy._gate import describe, given
+from cunumpy._gate import as_path, describe, given
 from cunumpy.arguments import _layouts
 from cunumpy.arguments._annotations import Annotations, fields_of_class, fields_of_function, made_contiguous, names_of
 from cunumpy.arguments._current_device import device_of_arrays
@@ -340,6 +340,8 @@ class CudaStruct:
         #endif  // STEP_CUH
         """
         function = "CudaStruct.to_header"
+        if path is not None:
+            path = as_path(path, function=function, argument="path")
         text = _header([self], f"{self.name.upper()}_CUH" if guard is None else guard, includes, function)
         if path is not None:
             _write(path, text)
@@ -594,7 +596,12 @@ class CudaStructValue:
         return (self.packed,)
 
     def __getitem__(self, field: str) -> Any:
-        return self.values[field]
+        try:
+            return self.values[field]
+        except (KeyError, TypeError):
+            raise KeyError(
+                f"struct {self.struct.name} has no field {field!r}; its fields are {', '.join(self.values)}"
+            ) from None
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{name}={_shown(value)}" for name, value in self.values.items())
@@ -735,8 +742,9 @@ def include_line(include: str) -> str:
 
 def _header(structs: Iterable[CudaStruct], guard: str, includes: Iterable[str], function: str) -> str:
     check_identifier(guard, "the guard", function)
-    headers = [] if isinstance(includes, str) else list(includes)
-    if isinstance(includes, str) or not all(isinstance(header, str) for header in headers):
+    several = not isinstance(includes, (str, bytes, type)) and hasattr(includes, "__iter__")
+    headers = list(includes) if several else []
+    if not several or not all(isinstance(header, str) for header in headers):
         raise ArgumentTypeError(
             f"{function}: argument 'includes' must be a list of names or #include lines, such as "
             f"['<cupy/complex.cuh>'], got {includes!r}."
@@ -807,8 +815,9 @@ def write_cuda_header(
     for one in listed:
         if not isinstance(one, CudaStruct):
             raise ArgumentTypeError(f"{function}: argument 'structs' holds {describe(one)}; pass CudaStruct objects.")
+    path = as_path(path, function=function, argument="path")
     if guard is None:
-        guard = re.sub(r"\W", "_", Path(path).name, flags=re.ASCII).upper()
+        guard = re.sub(r"\W", "_", path.name, flags=re.ASCII).upper()
         guard = f"_{guard}" if guard[:1].isdigit() else guard
     text = _header(listed, guard, includes, function)
     _write(path, text)

@@ -80,7 +80,9 @@ def device_function_kernel(
     array([0., 1., 4.])
     """
     function = "device_function_kernel"
-    for value, argument in ((header_source, "header_source"), (signature, "signature")):
+    texts = {"header_source": header_source, "signature": signature, "n_threads_param": n_threads_param}
+    texts |= {"out_param": out_param} | ({} if name is None else {"name": name})
+    for argument, value in texts.items():
         if not isinstance(value, str):
             raise ArgumentTypeError(f"{function}: argument {argument!r} must be a str, got {describe(value)}.")
     if isinstance(includes, str) or not hasattr(includes, "__iter__"):

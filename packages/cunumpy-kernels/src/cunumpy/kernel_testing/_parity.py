@@ -13,7 +13,7 @@ import numpy as np
 
 from cunumpy import to_numpy
 from cunumpy._backend import cupy_unavailable_reason, use_backend
-from cunumpy._gate import describe
+from cunumpy._gate import describe, given
 from cunumpy.arguments._packing import is_device
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
 from cunumpy.kernels import Kernel, KernelCatalog, use_host_kernel_implementation
@@ -175,6 +175,10 @@ def assert_kernels_agree(
         raise ArgumentTypeError(f"{owner}: argument 'make_args' must be callable, got {describe(make_args)}.")
     compared, declared = _compared(kernel, outputs)
     tolerances = [_tolerances(kernel, *one) for one in (("rtol", rtol, _RTOL), ("atol", atol, _ATOL))]
+    if seeds is not None and (isinstance(seeds, (str, bytes, type)) or not hasattr(seeds, "__iter__")):
+        raise ArgumentTypeError(
+            f"{owner}: argument 'seeds' must be several seeds, as range(3), got {given(seeds)}; for one pass seed=."
+        )
     all_seeds = [seed] if seeds is None else list(seeds)
     all_sizes = _sizes(kernel.cuda_kernel, sizes, block)
     if not all_seeds or not all_sizes:
@@ -234,7 +238,7 @@ class _Side:
         on_cupy = place == _CUDA or (place == _CPU and fake_cupy_active())
         backend: Literal["numpy", "cupy"] = "cupy" if on_cupy else "numpy"
         with use_backend(backend, strict=True):
-            args = tuple(make_args(backend, *made))
+            args = checked_args(make_args(backend, *made), "assert_kernels_agree")
             self.before = _arrays(args)
             options = {name: value for name, value in launch.items() if value is not None}
             if callable(options.get("n_threads")):
@@ -663,3 +667,14 @@ def _settings(module: ModuleType, overrides: dict[str, Any]) -> dict[str, Any]:
             f"check_parity: {module.__name__} has no function make_args(backend, seed), which returns the arguments."
         )
     return settings
+
+
+def checked_args(made: Any, function: str) -> tuple[Any, ...]:
+    """Return what `make_args` has made; raise if that is no tuple."""
+    if isinstance(made, (tuple, list)):
+        return tuple(made)
+    missing = "; a return is missing" if made is None else "; return (value,) for one argument"
+    raise ArgumentTypeError(
+        f"{function}: argument 'make_args' must return the tuple of the kernel's arguments, it returned "
+        f"{given(made)}{missing}."
+    )

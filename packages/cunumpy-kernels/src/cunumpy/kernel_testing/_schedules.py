@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy._backend import use_backend
-from cunumpy._gate import describe
+from cunumpy._gate import as_real, describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.kernels import Kernel
 from cunumpy.kernels._cuda_kernel import CudaKernel
 
 from ._emulation import make_emulation
-from ._parity import _arrays
+from ._parity import _arrays, checked_args
 from ._stand_in import fake_cupy_active
 
 if TYPE_CHECKING:
@@ -99,6 +99,9 @@ def assert_schedule_independent(
         raise ArgumentTypeError(f"{owner}: argument 'make_args' must be callable, got {describe(make_args)}.")
     if isinstance(schedules, bool) or not isinstance(schedules, int) or schedules < 2:
         raise ArgumentError(f"{owner}: argument 'schedules' must be an integer from 2 on, got {schedules!r}.")
+    if rtol is not None:
+        rtol = as_real(rtol, function=owner, argument="rtol", least=0)
+    atol = as_real(atol, function=owner, argument="atol", least=0)
     first: dict[str, np.ndarray[Any, Any]] = {}
     for schedule in range(schedules):
         found = _run(cuda, make_args, (n_threads, grid, block, shared_mem), schedule, seed)
@@ -118,7 +121,7 @@ def _run(
     emulation = make_emulation("assert_schedule_independent", None, (), stand_in)._replace(schedule=schedule)
     n_threads, grid, block, shared_mem = shape
     with use_backend("cupy" if stand_in else "numpy", strict=True):
-        args = tuple(make_args("cupy" if stand_in else "numpy", seed))
+        args = checked_args(make_args("cupy" if stand_in else "numpy", seed), "assert_schedule_independent")
         if callable(n_threads):
             n_threads = n_threads(args)
         emulation.launch(kernel, args, n_threads=n_threads, grid=grid, block=block, shared_mem=shared_mem)

@@ -6,6 +6,9 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from cunumpy._gate import describe
+from cunumpy.errors import ArgumentTypeError
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -114,6 +117,6 @@ def host_buffer(array: Any) -> np.ndarray[Any, Any]:
     if is_fake_array(array):
         buffer: np.ndarray[Any, Any] = array._buffer
         return buffer
-    raise TypeError(
-        f"host_buffer() needs an array of the CuPy stand-in, got {type(array).__module__}.{type(array).__name__}"
+    raise ArgumentTypeError(
+        f"host_buffer: argument 'array' must be an array of the stand-in for CuPy, got {describe(array)}."
     )

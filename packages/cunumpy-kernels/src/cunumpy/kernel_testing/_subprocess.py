@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 
 from cunumpy._launcher import find_launch
+from cunumpy._gate import as_real, given
+from cunumpy.errors import ArgumentTypeError
 
 MPI_LAUNCHER_PREFIXES = (
     "OMPI_",
@@ -39,7 +41,18 @@ def fake_cupy_environment(env: Mapping[str, str] | None = None) -> dict[str, str
     ----------
     env : mapping, optional
         Variables that win over the others.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `env` does not map names to values, both strings.
     """
+    if env is not None and not (
+        isinstance(env, Mapping) and all(isinstance(text, str) for item in env.items() for text in item)
+    ):
+        raise ArgumentTypeError(
+            f"run_in_fake_cupy_subprocess: argument 'env' must map names to values, both str, got {given(env)}."
+        )
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(MPI_LAUNCHER_PREFIXES)}
     return {**inherited, "CUNUMPY_FAKE_CUPY": "1", "OMP_NUM_THREADS": "1", "MAYBEMPI": "0", **(env or {})}
 
@@ -70,6 +83,8 @@ def run_in_fake_cupy_subprocess(
         pytest's, if the process fails or takes too long, with the end of its output.
     Skipped
         pytest's, in an MPI run on all ranks but the first.
+    ArgumentError, ArgumentTypeError
+        An argument is not as above.
     ImportError
         If pytest is needed for one of these, and missing.
 
@@ -79,15 +94,19 @@ def run_in_fake_cupy_subprocess(
     >>> run_in_fake_cupy_subprocess("import cunumpy, cupy; print(cupy.arange(4).sum())").stdout
     '6\n'
     """
+    function = "run_in_fake_cupy_subprocess"
+    if not isinstance(code, str):
+        raise ArgumentTypeError(f"{function}: argument 'code' must be the program as str, got {given(code)}.")
+    if timeout is not None:
+        timeout = as_real(timeout, function=function, argument="timeout", least=0, most=1e9)
+    environment = fake_cupy_environment(env)
     if _rank() > 0:
         import pytest
 
         pytest.skip("runs on the first MPI rank only")
     command = [sys.executable, "-X", "faulthandler", "-c", code]
     try:
-        done = subprocess.run(
-            command, env=fake_cupy_environment(env), timeout=timeout, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, env=environment, timeout=timeout, capture_output=True, text=True, check=False)
     except subprocess.TimeoutExpired as error:
         _fail(f"took longer than {timeout} s", error.stdout, error.stderr)
         raise AssertionError from error

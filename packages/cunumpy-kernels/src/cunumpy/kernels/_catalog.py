@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cunumpy._gate import describe
+from cunumpy._gate import as_strings, describe
 from cunumpy._text import html_table
 from cunumpy.cuda import CompileReport
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, MissingKernelError
@@ -170,7 +168,7 @@ class KernelCatalog(Mapping[str, Kernel]):
     def __getitem__(self, name: str) -> Kernel:
         try:
             kernel = self._kernels[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise KeyError(
                 f"KernelCatalog: no kernel {name!r}; there are {', '.join(self._kernels) or 'none'}"
             ) from None
@@ -331,13 +329,13 @@ class KernelCatalog(Mapping[str, Kernel]):
         A kernel takes about 20 to 100 ms an architecture.
         """
         count = _jobs(jobs, "KernelCatalog.check_cuda")
-        wanted = list(archs) if not isinstance(archs, str) else archs
+        wanted = as_strings(archs, function="KernelCatalog.check_cuda", argument="archs")
         kernels = [kernel.cuda_kernel for _, kernel in self.parity_cases()]
         results = for_each(
             [kernel for kernel in kernels if kernel is not None],
             lambda kernel: kernel.check_cuda(wanted),
             count,
-            _progress("check_cuda", len(kernels)),
+            "check_cuda",
         )
         problems = [*self.errors.values(), *(error for _, error in results if isinstance(error, CompileError))]
         for _, error in results:
@@ -358,7 +356,7 @@ class KernelCatalog(Mapping[str, Kernel]):
     def compile_all(self, jobs: int | None = 1) -> list[str]:
         """Compile all CUDA kernels for the current device, so that no launch has to wait for it.
 
-        All are tried before an error is raised. On a terminal a bar shows the progress where ``tqdm`` is installed.
+        All are tried before an error is raised. On a terminal and in a notebook the progress is shown.
 
         Parameters
         ----------
@@ -382,7 +380,7 @@ class KernelCatalog(Mapping[str, Kernel]):
             [kernel for _, kernel in cases],
             lambda kernel: kernel.compile(),
             _jobs(jobs, "KernelCatalog.compile_all"),
-            _progress("compile_all", len(cases)),
+            "compile_all",
         )
         self._raise_first({name: error for (name, _), (_, error) in zip(cases, results, strict=True)})
         return [name for name, _ in cases]
@@ -390,7 +388,7 @@ class KernelCatalog(Mapping[str, Kernel]):
     def build_all(self, jobs: int | None = 1) -> dict[str, str]:
         """Load the host implementation of each kernel that a call would run, which compiles it if need be.
 
-        All are tried before an error is raised. On a terminal a bar shows the progress where ``tqdm`` is installed.
+        All are tried before an error is raised. On a terminal and in a notebook the progress is shown.
 
         Parameters
         ----------
@@ -420,7 +418,7 @@ class KernelCatalog(Mapping[str, Kernel]):
             [kernel for _, kernel in cases],
             _built,
             _jobs(jobs, "KernelCatalog.build_all"),
-            _progress("build_all", len(cases)),
+            "build_all",
         )
         self._raise_first({name: error for (name, _), (_, error) in zip(cases, results, strict=True)})
         return {name: str(built) for (name, _), (built, _) in zip(cases, results, strict=True)}
@@ -465,22 +463,3 @@ def _built(kernel: Kernel) -> str:
         function.resolve()
         return "compiled" if function.compiled else "python" if function.fallback is None else "fallback"
     return "host"
-
-
-def _progress(text: str, total: int) -> Callable[[int, Any], None] | None:
-    """Return what shows the progress on a terminal or in a notebook, None where it can't be shown."""
-    if total < 2 or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-        return None
-    try:
-        tqdm = import_module("tqdm")
-    except ImportError:
-        return None
-    bar = tqdm.tqdm(total=total, desc=text, unit="kernel")
-
-    def show(done: int, kernel: Any) -> None:
-        bar.set_postfix_str(kernel.name, refresh=False)
-        bar.update()
-        if done == total:
-            bar.close()
-
-    return show

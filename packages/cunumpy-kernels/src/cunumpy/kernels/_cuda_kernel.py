@@ -1032,6 +1032,16 @@ class PreparedLaunch:
         block: int | Sequence[int] | None = None,
         shared_mem: int = 0,
     ) -> None:
+        if not isinstance(kernel, CudaKernel):
+            raise ArgumentTypeError(
+                f"PreparedLaunch: argument 'kernel' must be a CudaKernel, got {given(kernel)}; of a Kernel pass its "
+                "cuda_kernel."
+            )
+        if not isinstance(args, (tuple, list)):
+            raise ArgumentTypeError(
+                f"PreparedLaunch: argument 'args' must be the tuple of arguments, got {given(args)}; pass (array,) for "
+                "one."
+            )
         self._kernel = kernel
         self._shared = kernel._shared(shared_mem)
         self._given = {"n_threads": n_threads, "grid": grid, "block": block}

@@ -103,9 +103,11 @@ class ElementwiseKernel(TypedKernel):
         options: tuple[str, ...] = (),
     ) -> None:
         super().__init__(in_params, out_params, name, _RESERVED)
+        texts = {"operation": operation, "preamble": preamble, "loop_prep": loop_prep, "after_loop": after_loop}
+        options = typed.check_texts(self._owner, texts, options)
         self.operation, self.preamble = operation, preamble
         self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
-        self._loop_prep, self._after_loop, self._options = loop_prep, after_loop, tuple(options)
+        self._loop_prep, self._after_loop, self._options = loop_prep, after_loop, options
         self._places = _PLACE.search("\n".join([operation, loop_prep, after_loop, preamble])) is not None
 
     def __reduce__(self) -> Any:

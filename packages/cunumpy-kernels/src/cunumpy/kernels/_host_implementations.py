@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cunumpy._call_sites import warn
-from cunumpy._gate import describe
+from cunumpy._gate import describe, given
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyWarning, MissingKernelError
 from cunumpy.kernels._cpu_implementation import CpuImplementation
@@ -81,11 +81,18 @@ class HostImplementations:
 
     def extended(self, name: str, loader: Loader) -> HostImplementations:
         """Return the same with one implementation more, and nothing loaded."""
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"HostImplementations.extended: argument 'name' must be a str, got {given(name)}.")
         return self.of_any(self.__name__, {**self._loaders, name: loader})
 
     def _take(self, name: str, loaders: Mapping[str, Loader]) -> None:
+        if not isinstance(loaders, Mapping):
+            raise ArgumentTypeError(
+                f"HostImplementations: argument 'loaders' of {name!r} must map names of implementations to functions "
+                f"that return them, got {given(loaders)}."
+            )
         for key, loader in loaders.items():
-            if key not in HOST_IMPLEMENTATIONS:
+            if not isinstance(key, str) or key not in HOST_IMPLEMENTATIONS:
                 raise ArgumentError(
                     f"HostImplementations: argument 'loaders' of {name!r} has an entry {key!r}; implementations are "
                     f"{', '.join(map(repr, HOST_IMPLEMENTATIONS))}."
@@ -135,10 +142,10 @@ class HostImplementations:
             A `LookupError`: there is none of this name, or loading it failed, now or before, with the error as
             ``__cause__``. `reset` allows another try.
         """
-        found = self._loaded.get(name)
+        found = self._loaded.get(name) if isinstance(name, str) else None
         if found is not None:
             return found
-        if name not in self._loaders:
+        if not isinstance(name, str) or name not in self._loaders:
             raise MissingKernelError(
                 f"kernel {self.__name__!r}: has no implementation {name!r} on the host; it has "
                 f"{', '.join(map(repr, self._loaders)) or 'none'}."

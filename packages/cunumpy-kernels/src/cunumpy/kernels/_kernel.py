@@ -14,7 +14,7 @@ import numpy as np
 from cunumpy import _transfers
 from cunumpy._backend import get_backend
 from cunumpy._call_sites import warn
-from cunumpy._gate import describe
+from cunumpy._gate import as_path, describe
 from cunumpy.arguments._packing import is_device
 from cunumpy.arguments._protocol import expand
 from cunumpy.errors import (
@@ -142,7 +142,7 @@ class Kernel:
         named = (self._host_kernel if host_kernel is not None else None) or cuda_kernel
         self._name = name or (named.name if named is not None else "")
         self._missing_cuda, self._dispatch = missing_cuda, dispatch
-        self._cuda_path = None if cuda_path is None else Path(cuda_path)
+        self._cuda_path = None if cuda_path is None else as_path(cuda_path, function="Kernel", argument="cuda_path")
         self._test_args = test_args
         self._package: str | None = None
         self._start()
@@ -679,6 +679,11 @@ class Kernel:
         }
         check_folder_options(compile_host, suffixes, function)
         folder = KernelFolder(package, **suffixes)
+        if extra_implementations is not None and not isinstance(extra_implementations, Mapping):
+            raise ArgumentTypeError(
+                f"Kernel.from_folder: argument 'extra_implementations' must map names of implementations to functions "
+                f"that return them, got {describe(extra_implementations)}."
+            )
         loaders = {**folder.loaders(compile_host), **(extra_implementations or {})}
         if not loaders:
             folder.refuse_empty()
@@ -738,11 +743,20 @@ def check_choice(value: Any, choices: tuple[str, ...], argument: str, function: 
         )
 
 
+HOST_OPTIONS = ("use_cupy", "object_modules", "is_array", "outputs", "parameters")
+
+
 def checked_options(options: Any, function: str) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise ArgumentTypeError(
             f"{function}: argument 'host_options' must be a mapping of arguments of PyccelKernel, got "
             f"{describe(options)}."
+        )
+    unknown = [name for name in options or () if name not in HOST_OPTIONS]
+    if unknown:
+        raise ArgumentError(
+            f"{function}: argument 'host_options' has {unknown[0]!r}; arguments of PyccelKernel are "
+            f"{', '.join(HOST_OPTIONS)}."
         )
     return dict(options or {})
 

@@ -336,7 +336,11 @@ class MetalKernel:
 
 
 def _names(argument: str, names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+    if (
+        isinstance(names, (str, type))
+        or not hasattr(names, "__iter__")
+        or not all(isinstance(name, str) for name in names)
+    ):
         raise ArgumentTypeError(f"MetalKernel: argument {argument!r} must be a sequence of names, got {names!r}.")
     return tuple(names)
 

@@ -376,6 +376,8 @@ class RawModule:
         self.code = None if code is None else _text(code, "code", "RawModule")
         self.options, self.backend = options, backend
         self.enable_cooperative_groups = enable_cooperative_groups
+        if name_expressions is not None:
+            name_expressions = _gate.as_strings(name_expressions, function="RawModule", argument="name_expressions")
         self.name_expressions = None if name_expressions is None else tuple(name_expressions)
         self._keywords = {"translate_cucomplex": translate_cucomplex, "jitify": jitify}
         self._kernels: dict[str, RawKernel] = {}
@@ -422,6 +424,10 @@ class RawModule:
         ArgumentError
             The source has no such kernel.
         """
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"RawModule.get_function: argument 'name' must be the name of a kernel as str, got {_gate.given(name)}."
+            )
         listed = name in (self.name_expressions or ())
         if self.code is not None and not listed and not is_there(self.code, name, self.options):
             raise ArgumentError(
@@ -625,6 +631,11 @@ def _refused(backend: str, translate_cucomplex: bool, jitify: bool) -> str | Non
 
 
 def _on_device(args: Sequence[Any], owner: str) -> bool:
+    if isinstance(args, type) or not hasattr(args, "__iter__"):
+        raise ArgumentTypeError(
+            f"{owner}: argument 'args' must be the tuple of the kernel's arguments, got {_gate.given(args)}; pass "
+            "(array,) for one."
+        )
     host = device = None
     for index, value in enumerate(args):
         kind = type(value)
@@ -654,6 +665,10 @@ def _check_launch(grid: Any, block: Any, shared_mem: Any, most_shared: int, owne
                 raise ArgumentError(f"{owner}: {what} {tuple(sizes)}: {size!r} is not from 1 to {limit}.")
     if math.prod(block) > _MAX_THREADS:
         raise ArgumentError(f"{owner}: block {tuple(block)} has {math.prod(block)} threads, a device takes 1024.")
+    if isinstance(shared_mem, bool) or not isinstance(shared_mem, (int, np.integer)):
+        raise ArgumentTypeError(
+            f"{owner}: argument 'shared_mem' must be a number of bytes, an integer, got {_gate.given(shared_mem)}."
+        )
     if not 0 <= shared_mem <= most_shared:
         raise ArgumentError(
             f"{owner}: {shared_mem} bytes of dynamic shared memory; the most is {most_shared} "

@@ -111,9 +111,11 @@ class ReductionKernel(TypedKernel):
             raise ArgumentError(f"{self._owner}: argument 'out_params' must declare an output.")
         if any(one.raw for one in self.out_params):
             raise ArgumentError(f"{self._owner}: argument 'out_params': the output of a reduction can't be raw.")
+        texts = {"map_expr": map_expr, "reduce_expr": reduce_expr, "post_map_expr": post_map_expr, "preamble": preamble}
+        options = typed.check_texts(self._owner, texts, options)
         self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
         self.identity = None if identity is None else str(identity)
-        self.reduce_dims, self.preamble, self.options = reduce_dims, preamble, tuple(options)
+        self.reduce_dims, self.preamble, self.options = reduce_dims, preamble, options
         self.reduce_type = reduce_type
         code = f"{map_expr}\n{post_map_expr}"
         self._ordered = (_AXES_PLACE.search(code) is not None, _OUTPUTS_PLACE.search(code) is not None)

@@ -84,7 +84,7 @@ class Scope:
     def __call__(self, function: F) -> F:
         from cunumpy._scoped_calls import scoped
 
-        return scoped(function, lambda: Scope(self._setting, self._name, self._function))
+        return scoped(function, lambda: Scope(self._setting, self._name, self._function), self._function)
 
 
 HOST = Setting("CUNUMPY_HOST_KERNEL_IMPLEMENTATION")

@@ -50,6 +50,14 @@ C_TYPES = {
 """What C++ calls the dtypes that kernels take."""
 
 
+def check_texts(owner: str, texts: Mapping[str, Any], options: Any) -> tuple[str, ...]:
+    """Raise for code that is no text, and for options of the compiler that are no list of texts; return these."""
+    for argument, text in texts.items():
+        if not isinstance(text, str):
+            raise ArgumentTypeError(f"{owner}: argument {argument!r} must be code as str, got {_gate.given(text)}.")
+    return tuple(_gate.as_strings(options, function=owner, argument="options"))
+
+
 class TypedKernel:
     """What elementwise and reduction kernels have in common: a name, and parameters with types.
 

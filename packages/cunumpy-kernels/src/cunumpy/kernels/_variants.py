@@ -8,7 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cunumpy._gate import describe
+from cunumpy._gate import describe, given
+from cunumpy._progress import Progress
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.kernels._cuda_kernel import CudaKernel
@@ -119,9 +120,13 @@ class CudaKernelVariants:
             Less than one job.
         """
         count = _jobs(jobs, "CudaKernelVariants.compile_all")
+        if isinstance(keys, (str, bytes, type)) or not hasattr(keys, "__iter__"):
+            raise ArgumentTypeError(
+                f"CudaKernelVariants.compile_all: argument 'keys' must be a list of keys, got {given(keys)}."
+            )
         for key in keys:
             self.get(*(key if isinstance(key, tuple) else (key,)))
-        compile_each(list(self._kernels.values()), count)
+        compile_each(list(self._kernels.values()), count, "compile_all")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_factory": self._factory, "_kernels": dict(self._kernels)}
@@ -148,30 +153,24 @@ def _jobs(jobs: Any, function: str) -> int:
     return count
 
 
-def compile_each(
-    kernels: Sequence[CudaKernel], jobs: int, progress: Callable[[int, CudaKernel], None] | None = None
-) -> None:
-    """Compile kernels for the current device, all of them, and then raise the first error in their order.
-
-    `progress` is as in `for_each`.
-    """
-    for _, error in for_each(kernels, lambda kernel: kernel.compile(), jobs, progress):
+def compile_each(kernels: Sequence[CudaKernel], jobs: int, title: str) -> None:
+    """Compile kernels for the current device, all of them, and then raise the first error in their order."""
+    for _, error in for_each(kernels, lambda kernel: kernel.compile(), jobs, title):
         if error is not None:
             raise error
 
 
 def for_each(
-    kernels: Sequence[Kind],
-    do: Callable[[Kind], Result],
-    jobs: int,
-    progress: Callable[[int, Kind], None] | None = None,
+    kernels: Sequence[Kind], do: Callable[[Kind], Result], jobs: int, title: str
 ) -> list[tuple[Result | None, Exception | None]]:
     """Do something with each kernel, whatever becomes of the others, and return each result or error.
 
-    With several jobs it is done in threads, which have the caller's device and context. `progress` is called after each
-    one, in the calling thread's order if there is one job, with how many are done.
+    With several jobs it is done in threads, which have the caller's device and context. On a terminal and in a notebook
+    it is shown how many are done, under the title.
     """
-    done = iter(range(1, len(kernels) + 1))
+    lock = new_lock()
+    cupy = sys.modules.get("cupy")
+    device = None if cupy is None else cupy.cuda.runtime.getDevice()
 
     def do_one(kernel: Kind) -> tuple[Result | None, Exception | None]:
         found: tuple[Result | None, Exception | None]
@@ -179,22 +178,20 @@ def for_each(
             found = do(kernel), None
         except Exception as raised:
             found = None, raised
-        if progress is not None:
-            progress(next(done), kernel)
+        with lock:
+            progress.step(note=str(getattr(kernel, "name", "")))
         return found
-
-    if jobs == 1 or len(kernels) < 2:
-        return [do_one(kernel) for kernel in kernels]
-    from concurrent.futures import ThreadPoolExecutor
-
-    cupy = sys.modules.get("cupy")
-    device = None if cupy is None else cupy.cuda.runtime.getDevice()
 
     def in_thread(context: contextvars.Context, kernel: Kind) -> tuple[Result | None, Exception | None]:
         if device is not None:  # the current device belongs to the thread
             sys.modules["cupy"].cuda.Device(device).use()
         return context.run(do_one, kernel)
 
-    contexts = [contextvars.copy_context() for _ in kernels]
-    with ThreadPoolExecutor(min(jobs, len(kernels))) as pool:
-        return list(pool.map(in_thread, contexts, kernels))
+    with Progress(None if len(kernels) > 1 else False, title, "kernel", len(kernels)) as progress:
+        if jobs == 1 or len(kernels) < 2:
+            return [do_one(kernel) for kernel in kernels]
+        from concurrent.futures import ThreadPoolExecutor
+
+        contexts = [contextvars.copy_context() for _ in kernels]
+        with ThreadPoolExecutor(min(jobs, len(kernels))) as pool:
+            return list(pool.map(in_thread, contexts, kernels))

@@ -330,6 +330,10 @@ class Buffer:
                     "set_mpi_cuda_aware(True or False), or pass cuda_aware=."
                 )
             self.is_aware = known
+        if not isinstance(staging, (MPIStaging, type(None))):
+            raise ArgumentTypeError(
+                f"{function}: argument 'staging' must be an MPIStaging or None, got {_gate.given(staging)}."
+            )
         if staging is not None and not self.is_staged:  # the same program must not fail on a GPU first
             staging._check(array, function)
         self.needs_copy = self.is_staged or not array.flags.c_contiguous

@@ -169,7 +169,7 @@ def mpi_is_cuda_aware(comm: Any = None, *, method: str = "probe") -> bool:
     if not in_use and not _launcher.launched_under_mpi():
         set_mpi_cuda_aware(False)
         return False
-    communicator = get_mpi().COMM_WORLD if comm is None else comm
+    communicator = get_mpi().COMM_WORLD if comm is None else _checked(comm, "mpi_is_cuda_aware")
     answer = _agree(communicator, in_use)
     if answer:
         _warn_of_shared_devices(communicator)
@@ -248,7 +248,7 @@ def cuda_aware_report(comm: Any = None, *, probe: bool = True) -> CudaAwareRepor
     >>> report.library, report.says, report.arrives
     ("CuNumpy's serial stand-in for MPI", True, None)
     """
-    communicator = get_mpi().COMM_WORLD if comm is None else comm
+    communicator = get_mpi().COMM_WORLD if comm is None else _checked(comm, "cuda_aware_report")
     package = package_of(communicator)
     version = getattr(package, "Get_library_version", lambda: "unknown")()
     says, evidence = _library_says(communicator)
@@ -348,6 +348,12 @@ def _loaded_library() -> str | None:
 
 
 # --- trying it --------------------------------------------------------------------------------------------------------
+
+
+def _checked(comm: Any, function: str) -> Any:
+    if isinstance(comm, type) or not (hasattr(comm, "Irecv") and hasattr(comm, "allreduce")):
+        raise ArgumentTypeError(f"{function}: argument 'comm' must be a communicator, got {describe(comm)}.")
+    return comm
 
 
 def _agree(comm: Any, ok: bool) -> bool:

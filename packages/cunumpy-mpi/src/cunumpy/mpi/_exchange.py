@@ -117,12 +117,14 @@ def exchange(
     """
     function = "exchange"
     if not check and event is None:  # as in most calls
-        receives, sends = list(receives), list(sends)
+        receives, sends = _listed(receives, function, "receives"), _listed(sends, function, "sends")
         nobody = _nobody.get(type(comm))
         pair = nobody is not None and len(receives) == len(sends) == 1 and not return_status
         if pair and _exchange_plainly(comm, nobody, receives[0], sends[0]):
             return None
         package = package_of(comm)
+        if package is None:
+            _check_communicator(comm, function)
         packed = _needs_packing(comm, package, receives, sends)
         if packed is not None:
             statuses = [package.Status() for _ in receives] if return_status or packed else None
@@ -182,7 +184,9 @@ class Messages:
         fault: Exception | None = None
         messages: Messages | None = None
         try:
-            messages = cls(function, comm, list(sends), list(receives), cuda_aware)
+            _check_communicator(comm, function)
+            listed = _listed(sends, function, "sends"), _listed(receives, function, "receives")
+            messages = cls(function, comm, *listed, cuda_aware)
             if return_status and messages.package is None:
                 raise ArgumentError(
                     f"{function}: argument 'return_status' needs a communicator of mpi4py, got {_gate.describe(comm)}."
@@ -503,3 +507,20 @@ def _extent(array: Any) -> tuple[int, int]:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else _gate.describe(value)
+
+
+def _check_communicator(comm: Any, function: str) -> None:
+    if isinstance(comm, type) or not (hasattr(comm, "Irecv") and hasattr(comm, "Isend")):
+        raise ArgumentTypeError(
+            f"{function}: argument 'comm' must be a communicator, as get_mpi().COMM_WORLD, got {_gate.given(comm)}."
+        )
+
+
+def _listed(messages: Any, function: str, argument: str) -> list[Any]:
+    if isinstance(messages, (list, tuple)):
+        return list(messages)
+    if isinstance(messages, (str, bytes, type)) or not hasattr(messages, "__iter__"):
+        raise ArgumentTypeError(
+            f"{function}: argument {argument!r} must be a list of (array, rank, tag), got {_gate.given(messages)}."
+        )
+    return list(messages)

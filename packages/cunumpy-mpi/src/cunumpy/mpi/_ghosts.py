@@ -113,10 +113,12 @@ def exchange_ghosts(
 
 
 def _checked_axes(axes: Sequence[int] | None, number: int, array: Any, function: str) -> list[int]:
-    try:
-        chosen = list(range(number)) if axes is None else [operator.index(axis) for axis in axes]
-    except TypeError:
-        raise ArgumentTypeError(f"{function}: argument 'axes' must hold integers, got {_gate.given(axes)}.") from None
+    if axes is None:
+        chosen = list(range(number))
+    elif isinstance(axes, (str, bytes, type)) or not hasattr(axes, "__iter__"):
+        raise ArgumentTypeError(f"{function}: argument 'axes' must be a list of axes, got {_gate.given(axes)}.")
+    else:
+        chosen = [_gate.as_integer(axis, function=function, argument="axes") for axis in axes]
     normal = [axis + array.ndim if axis < 0 else axis for axis in chosen]
     if len(normal) != number or len(set(normal)) != number or any(not 0 <= axis < array.ndim for axis in normal):
         raise ArgumentError(

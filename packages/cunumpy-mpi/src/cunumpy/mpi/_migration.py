@@ -72,6 +72,10 @@ def migrate(
     comm, _ = known(comm, function)
 
     def prepared() -> tuple[Any, np.ndarray, int]:
+        if isinstance(arrays, (str, bytes, type)) or not hasattr(arrays, "__iter__"):
+            raise ArgumentTypeError(
+                f"{function}: argument 'arrays' must be a list of arrays, got {_gate.given(arrays)}."
+            )
         given = [checked_rows(array, comm, cuda_aware, function, f"arrays[{k}]") for k, array in enumerate(arrays)]
         order, counts = _sorted(given, destination, comm.size)
         return (given, order), counts, kind_of(given)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.petsc._library import check_living, group, require_petsc
 from cunumpy.petsc._matrices import Callback, check_callable
 from cunumpy.petsc._memory import as_array, check_memory, check_vec
 from cunumpy.petsc._preconditioners import check_preconditioner, use_preconditioner
-from cunumpy.petsc._progress import Progress
 from cunumpy.petsc._solves import (
     Monitor,
     callbacks_of,
@@ -205,7 +205,7 @@ def ksp_solve(
         ksp.setInitialGuessNonzero(start is not None)
         ksp.setFromOptions()
         ksp.setConvergenceHistory(reset=True)
-        with Progress(progress and ranks.rank == 0, "KSP") as shown:
+        with Progress(progress and ranks.rank == 0, "KSP", "iteration", max_iterations) as shown:
             watch = Monitor(monitor, shown)
             if watch.needed:
                 ksp.setMonitor(watch)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentTypeError
 from cunumpy.petsc._access import petsc_array
 from cunumpy.petsc._library import check_living, group, require_petsc
 from cunumpy.petsc._matrices import Callback, check_callable
 from cunumpy.petsc._preconditioners import check_preconditioner, use_preconditioner
-from cunumpy.petsc._progress import Progress
 from cunumpy.petsc._solves import (
     Monitor,
     callbacks_of,
@@ -202,7 +202,7 @@ def snes_solve(
         snes.setTolerances(rtol=rtol, atol=atol, stol=stol, max_it=max_iterations)
         snes.setFromOptions()
         snes.setConvergenceHistory(reset=True)
-        with Progress(progress and ranks.rank == 0, "SNES") as shown:
+        with Progress(progress and ranks.rank == 0, "SNES", "iteration", max_iterations) as shown:
             watch = Monitor(monitor, shown)
             if watch.needed:
                 snes.setMonitor(watch)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _backend, _gate
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
 from cunumpy.petsc._library import Group
 from cunumpy.petsc._matrices import Callback, make_shell
 from cunumpy.petsc._memory import as_array, check_dtype, check_vec, is_device_type
-from cunumpy.petsc._progress import Progress
 from cunumpy.petsc._vectors import petsc_vec
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ class Monitor:
     def __init__(self, monitor: Callable[[int, float], Any] | None, shown: Progress) -> None:
         self.monitor, self.shown = monitor, shown
         self.callbacks: list[Any] = []
-        self.needed = monitor is not None or shown.wanted
+        self.needed = monitor is not None or shown.bar is not None
         self.error: BaseException | None = None
 
     def __call__(self, solver: Any, iteration: int, norm: float) -> None:
-        self.shown.show(iteration, norm)
+        self.shown.reach(iteration, f"residual {norm:.3e}")
         if self.monitor is not None and self.error is None:
             try:
                 self.monitor(iteration, norm)

@@ -283,7 +283,10 @@ class RandomStreams:
         entropy: Any = sequence.entropy
         if entropy >= 2**64:
             entropy = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-        return PhiloxGenerator(int(entropy), stream_number(sequence.spawn_key[0], component))
+        number = _gate.as_integer(
+            component, function="RandomStreams.philox", argument="component", least=0, most=2**32 - 1
+        )
+        return PhiloxGenerator(int(entropy), stream_number(sequence.spawn_key[0], number))
 
     def _derived(self, backend: str, sequence: SeedSequence, key: tuple[int, ...]) -> Any:
         """Make a generator; the key of a component has its kind first, which keeps it apart from the backends' own."""
@@ -306,6 +309,20 @@ class RandomStreams:
             )
             return random.default_rng(number)
         return random.default_rng(getattr(random, wanted)(number))
+
+    def _drawing(self, function: str, size: Any, rng: Any) -> Any:
+        """Return the generator of a draw, and check what is asked of it."""
+        if size is not None:
+            for extent in size if isinstance(size, (tuple, list)) else (size,):
+                _gate.as_integer(extent, function=function, argument="size", least=0, most=2**63 - 1)
+        if rng is None:
+            return self.generator()
+        if not hasattr(rng, "standard_normal"):
+            raise ArgumentTypeError(
+                f"{function}: argument 'rng' must be a generator, such as numpy.random.default_rng(seed) or "
+                f"PhiloxGenerator(seed), got {_gate.given(rng)}."
+            )
+        return rng
 
     # --- draws --------------------------------------------------------------------------------------------------------
 
@@ -331,7 +348,7 @@ class RandomStreams:
         >>> RandomStreams().random((2, 3)).shape
         (2, 3)
         """
-        generator = self.generator() if rng is None else rng
+        generator = self._drawing("RandomStreams.random", size, rng)
         # CuPy's RandomState has the function under its older name only.
         return (getattr(generator, "random", None) or generator.random_sample)(size)
 
@@ -354,7 +371,7 @@ class RandomStreams:
         >>> RandomStreams().standard_normal(4).dtype
         dtype('float64')
         """
-        return (self.generator() if rng is None else rng).standard_normal(size)
+        return self._drawing("RandomStreams.standard_normal", size, rng).standard_normal(size)
 
     def normal(
         self, loc: Any = 0.0, scale: Any = 1.0, size: int | tuple[int, ...] | None = None, rng: Any = None
@@ -394,7 +411,7 @@ class RandomStreams:
         (2,)
         """
         function = "RandomStreams.normal"
-        generator = self.generator() if rng is None else rng
+        generator = self._drawing(function, size, rng)
         method = getattr(generator, "normal", None)
         if isinstance(generator, PhiloxGenerator):
             return method(loc, scale, size)  # type: ignore[misc]
@@ -441,7 +458,7 @@ class RandomStreams:
         True
         """
         function = "RandomStreams.uniform"
-        generator = self.generator() if rng is None else rng
+        generator = self._drawing(function, size, rng)
         method = getattr(generator, "uniform", None)
         if isinstance(generator, PhiloxGenerator):
             return method(low, high, size)  # type: ignore[misc]
@@ -607,7 +624,7 @@ def _natural(value: Any, function: str, argument: str) -> int:
 
 
 def _checked_bit_generator(name: Any, function: str) -> str:
-    if name not in BIT_GENERATORS:
+    if not isinstance(name, str) or name not in BIT_GENERATORS:
         raise ArgumentError(
             f"{function}: argument 'bit_generator': Unknown bit generator {name!r}; expected one of "
             f"{', '.join(BIT_GENERATORS)}."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cunumpy._progress import Progress
 from cunumpy.optimize._batched import (
     CONVERGED,
     ITERATION_LIMIT,
@@ -23,7 +24,6 @@ from cunumpy.optimize._batched import (
     real_dtype,
     warn_of_some,
 )
-from cunumpy.optimize._progress import Progress
 from cunumpy.optimize._results import Printed
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError
 from cunumpy.integrate._runge_kutta import first_derivative
 from cunumpy.optimize._batched import Callback, as_args, as_count, batch_of, real_dtype
-from cunumpy.optimize._progress import Progress
 from cunumpy.optimize._results import Printed
 
 if TYPE_CHECKING:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cunumpy import _gate
+from cunumpy.errors import ArgumentTypeError
 from cunumpy.optimize._bridge import Bridge, all_on_device, all_on_host, check_function, raised_by_scipy
 
 if TYPE_CHECKING:
@@ -134,6 +136,10 @@ def solve_ivp(
     if callable(events):
         events = bridge.callback(events, "events", (1,), scalar=True)
     elif events is not None:
+        if not isinstance(events, (list, tuple)):
+            raise ArgumentTypeError(
+                f"solve_ivp: argument 'events' must be a function or a list of functions, got {_gate.given(events)}."
+            )
         events = [bridge.callback(event, f"events[{i}]", (1,), scalar=True) for i, event in enumerate(events)]
     if jac is not None:
         options["jac"] = bridge.callback(jac, "jac", (1,)) if callable(jac) else bridge.host(jac)

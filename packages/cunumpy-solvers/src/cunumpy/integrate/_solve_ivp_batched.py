@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.integrate._dense_output import BatchedDenseOutput, SolutionAtTimes
 from cunumpy.integrate._ivp_events import EVENTFUL, TERMINATED, Event, locate
@@ -23,7 +24,6 @@ from cunumpy.optimize._batched import (
     finish,
     warn_of_some,
 )
-from cunumpy.optimize._progress import Progress
 from cunumpy.optimize._results import Printed
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _gate
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError
 from cunumpy.optimize._batched import (
     ACTIVE,
@@ -26,7 +27,6 @@ from cunumpy.optimize._batched import (
     finish,
     float_dtype,
 )
-from cunumpy.optimize._progress import Progress
 from cunumpy.optimize._results import Printed
 
 if TYPE_CHECKING:

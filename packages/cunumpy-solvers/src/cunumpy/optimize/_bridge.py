@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _backend, _call_sites, _containers, _conversion, _gate, _transfers
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentTypeError, MissingPackageError, MixedBackendError
 from cunumpy.optimize._batched import backend_of
-from cunumpy.optimize._progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _backend
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError
 from cunumpy.optimize._batched import (
     ACTIVE,
@@ -24,7 +25,6 @@ from cunumpy.optimize._batched import (
     finish,
     warn_of_some,
 )
-from cunumpy.optimize._progress import Progress
 from cunumpy.optimize._results import Printed, printed
 
 if TYPE_CHECKING:

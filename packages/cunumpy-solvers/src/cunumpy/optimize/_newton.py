@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.optimize._batched import (
     ACTIVE,
@@ -25,7 +26,6 @@ from cunumpy.optimize._batched import (
     finish,
     warn_of_failures,
 )
-from cunumpy.optimize._progress import Progress
 from cunumpy.optimize._results import printed
 
 if TYPE_CHECKING:

@@ -422,7 +422,7 @@ def run_on_cpu(
         # The usual launch: all that is beyond doubt is checked in C, everything else below.
         threads_of_all = n_threads if grid is None else _only(grid) * width
         axis = 0 if threads_of_all is not None else QUICK_AXES.get(str(kernel._n_threads_from), 2)
-        if axis < 1 and (threads_of_all is None or type(threads_of_all) is int):
+        if axis < 1 and (threads_of_all is None or (type(threads_of_all) is int and threads_of_all < 2**63)):
             trap = cpu.quick(args, threads_of_all, axis, width, shared_mem)
             if trap is None:
                 return

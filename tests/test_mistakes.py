@@ -1,0 +1,129 @@
+"""Likely mistakes in each argument of each public function: taken, or refused in words of ours that help.
+
+The calls are in `plain_calls`, of which each argument is spoiled by each value of `WRONG`. What is taken is the
+business of other tests; here an error has to be one of ours, and to name the function and the argument.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cunumpy.errors import (
+    ArgumentTypeError,
+    BackendUnavailableError,
+    CompileError,
+    CuNumpyError,
+    MissingPackageError,
+)
+from plain_calls import ELSEWHERE, NOT_TRIED, OTHER_NAMES, OWN_WORDS, ROWS
+from public_surface import parameters, public_callables
+
+WRONG: dict[str, Any] = {
+    "None": None,
+    "text": "two",
+    "a number as text": "3",
+    "bytes": b"x",
+    "negative": -1,
+    "a fraction": 1.5,
+    "NaN": float("nan"),
+    "a huge integer": 2**70,
+    "complex": 1j,
+    "a list": [1, 2],
+    "a list of text": ["a", "b"],
+    "a mapping": {"a": 1},
+    "an object": object(),
+    "a function": lambda *args, **kwargs: None,
+}
+"""What an argument is exchanged for; arrays of all kinds are tried in `test_array_arguments`."""
+
+NOT_OF_ARGUMENTS = (BackendUnavailableError, CompileError, MissingPackageError)
+BUILT_IN = (FileNotFoundError, ModuleNotFoundError, IndexError, KeyError, AssertionError, np.exceptions.AxisError)
+"""Errors that say enough by themselves: a file, module, place or key is not there; or a test has failed."""
+
+
+def spoiled(name: str) -> list[tuple[str, str | int]]:
+    """Give the places of a call's arguments: a name, or the name and the index in ``*name``."""
+    _, given = ROWS[name]()
+    return [
+        (key, index) for key, value in given.items() for index in (range(len(value)) if key.startswith("*") else ("",))
+    ]
+
+
+def call(name: str, place: tuple[str, str | int] | None = None, value: Any = None) -> Any:
+    """Call a function with its arguments, one of them exchanged, and enter what it returns if that is a block."""
+    function, given = ROWS[name]()
+    if place is not None:
+        key, index = place
+        given[key] = value if index == "" else [*given[key][:index], value, *given[key][int(index) + 1 :]]
+    star = next((key for key in given if key.startswith("*")), None)
+    names = list(given)
+    before = names[: names.index(star)] if star else []
+    result = function(
+        *(given[key] for key in before),
+        *(given[star] if star else ()),
+        **{key: given[key] for key in names if key not in (*before, star)},
+    )
+    if isinstance(result, AbstractContextManager):
+        with result:
+            pass
+    return result
+
+
+def test_every_public_function_has_a_call() -> None:
+    found = set(public_callables())
+    for name in found:
+        assert name in ROWS or any(
+            name == row or (row.endswith("*") and name.startswith(row[:-1])) for row in ELSEWHERE
+        ), f"{name} has no row in plain_calls.ROWS"
+    assert set(ROWS) <= found
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_parameter_is_in_the_call(name: str) -> None:
+    _, given = ROWS[name]()
+    known = set(parameters(public_callables()[name]))
+    assert known - {key.lstrip("*") for key in given} <= {"kwargs", "options", "cuda_options", "overrides", "values"}
+
+
+def complaint(error: Exception, name: str, argument: str) -> str:
+    """Say what is wrong with an error, "" if nothing is."""
+    if isinstance(error, NOT_OF_ARGUMENTS) or type(error) in BUILT_IN:
+        return ""
+    if not isinstance(error, CuNumpyError):
+        return f"{type(error).__name__}: {error}"
+    text = str(error)
+    parts = [part for part in name.split(".") if not part.startswith("__")]
+    function = "|".join(map(re.escape, parts[-2:] if parts[-2:-1] and parts[-2][0].isupper() else parts[-1:]))
+    if not re.search(OTHER_NAMES.get(name, function), text):
+        return f"does not name the function: {text}"
+    known = OTHER_NAMES.get(f"{name}({argument})", rf"\b{argument}\b")
+    if argument and isinstance(error, ArgumentTypeError) and not re.search(known, text):
+        return f"does not name the argument: {text}"
+    return ""
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_mistakes_are_refused_in_words_that_help(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = []
+    for place in spoiled(name):
+        argument = place[0].lstrip("*")
+        if argument in NOT_TRIED.get(name, ()):
+            continue
+        for label, value in WRONG.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    call(name, place, value)
+                except Exception as error:
+                    if isinstance(error, CuNumpyError) or name not in OWN_WORDS:
+                        problem = complaint(error, name, "" if place[0].startswith("*") else argument)
+                        found += [f"{argument}={label}: {problem}"] if problem else []
+    assert not found, "\n".join(found)
