@@ -185,7 +185,7 @@ def test_stream_and_event_exclude_each_other() -> None:
         ((2, object), ArgumentTypeError, "'dtype' is object"),
         ((2, [("a", object)]), ArgumentTypeError, "can't be staged"),
         ((2, "nonsense"), ArgumentTypeError, "'dtype' must describe a dtype, got 'nonsense'"),
-        ((2, float, 0), ArgumentError, "'buffers' must be at least 1, got 0"),
+        ((2, float, 0), ArgumentError, "'buffers' must be from 1 to 1000000, got 0"),
         ((2, float, 1.0), ArgumentTypeError, r"'buffers' must be an integer, got float \(1.0\)"),
     ],
 )

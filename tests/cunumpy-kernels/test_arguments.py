@@ -227,7 +227,7 @@ def test_layout_source_includes():
 def test_verify_layout_without_cupy():
     with pytest.raises(BackendUnavailableError, match=r"CudaStruct\.verify_layout: needs CuPy.* gpu=False"):
         CudaStruct("S", [("n", "int")]).verify_layout()
-    with pytest.raises(ArgumentTypeError, match="argument 'options' must be a list of str"):
+    with pytest.raises(ArgumentTypeError, match="argument 'options' must be several strings"):
         CudaStruct("S", [("n", "int")]).verify_layout(options="-O3", gpu=False)
 
 

@@ -319,7 +319,7 @@ def test_progress_is_shown_on_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setitem(sys.modules, "tqdm", None)  # as if it were not installed
     catalog.build_all()
-    assert re.fullmatch(r"\rbuild_all: 3 of at most 3 kernels, k2, \d\.\d s\n", sys.stderr.getvalue())
+    assert re.fullmatch(r"\rbuild_all: 3 of at most 3 kernels, double, \d\.\d s\n", sys.stderr.getvalue())
     monkeypatch.setattr(sys, "stderr", io.StringIO())  # a file, of which the user has asked for nothing
     catalog.build_all()
     assert sys.stderr.getvalue() == ""

@@ -123,7 +123,7 @@ def exchange(
         if pair and _exchange_plainly(comm, nobody, receives[0], sends[0]):
             return None
         package = package_of(comm)
-        if package is None:
+        if package is None and (receives or sends) and not return_status:
             _check_communicator(comm, function)
         packed = _needs_packing(comm, package, receives, sends)
         if packed is not None:
@@ -184,13 +184,14 @@ class Messages:
         fault: Exception | None = None
         messages: Messages | None = None
         try:
-            _check_communicator(comm, function)
             listed = _listed(sends, function, "sends"), _listed(receives, function, "receives")
             messages = cls(function, comm, *listed, cuda_aware)
             if return_status and messages.package is None:
                 raise ArgumentError(
                     f"{function}: argument 'return_status' needs a communicator of mpi4py, got {_gate.describe(comm)}."
                 )
+            if messages.package is None and (listed[0] or listed[1]):
+                _check_communicator(comm, function)
             if messages.on_device:
                 check_producer(stream, event, function)
             for buffer in messages.copied:
