@@ -41,14 +41,20 @@ def test_the_script_for_gpus_runs_and_prints_its_figures(builds: str) -> None:
     ids=["as it is", "checked", "asynchronous"],
 )
 def test_the_suite_for_the_cupy_backend_passes(builds: str, settings: dict[str, str]) -> None:
-    folders = [str(FOLDER), str(FOLDER.parent / "gpu")]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *folders]
+    assert_passes(builds, str(FOLDER), str(FOLDER.parent / "gpu"), **{"CUNUMPY_CPU_CHECK": "0", **settings})
+
+
+@pytest.mark.long
+def test_the_long_tests_for_the_cupy_backend_pass(builds: str) -> None:
+    assert_passes(builds, str(FOLDER), "-m", "long")
+
+
+def assert_passes(builds: str, *arguments: str, **variables: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *arguments]
     done = subprocess.run(
         command,
         cwd=FOLDER.parent.parent,
-        env=fake_cupy_environment(
-            {"CUNUMPY_BACKEND": "cupy", "CUNUMPY_EMULATION_CACHE": builds, "CUNUMPY_CPU_CHECK": "0", **settings}
-        ),
+        env=fake_cupy_environment({"CUNUMPY_BACKEND": "cupy", "CUNUMPY_EMULATION_CACHE": builds, **variables}),
         capture_output=True,
         text=True,
         check=False,

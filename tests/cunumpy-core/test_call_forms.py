@@ -14,7 +14,7 @@ import cunumpy as xp
 from cunumpy._numpy_namespace import _older
 
 FUNCTIONS = dict(call_walk.functions())
-WRAPPED = {"argsort", "sort", "finfo", "iinfo", "fft.fftfreq", "fft.rfftfreq"}
+WRAPPED = {"argsort", "diff", "sort", "finfo", "iinfo", "fft.fftfreq", "fft.rfftfreq"}
 BEFORE_2_1 = {"astype", "clip", "from_dlpack", "reshape"}
 if np.lib.NumpyVersion(np.__version__) < "2.1.0":
     WRAPPED |= BEFORE_2_1
@@ -86,6 +86,11 @@ def test_forms_of_the_standard_alone(name):
 )
 def test_keywords_of_the_standard_go_with_numpys_forms(got, expected):
     np.testing.assert_array_equal(got(), expected, strict=isinstance(expected, np.ndarray))
+
+
+def test_none_is_no_value_to_put_before_or_after_differences():
+    np.testing.assert_array_equal(xp.diff(A, prepend=None, append=None), np.diff(A))
+    np.testing.assert_array_equal(xp.diff(A, 1, 1, None, A[:, :1]), np.diff(A, append=A[:, :1]))
 
 
 def test_take_along_axis_has_a_default():

@@ -108,6 +108,18 @@ def test_a_longer_message_is_truncated(comm):
     np.testing.assert_array_equal(received, numbers(4))
 
 
+@serial_only
+@pytest.mark.parametrize("dtype", ["f4", "i8", "F", "u1", "?"])
+def test_elements_of_another_kind(comm, dtype):
+    """MPI libraries copy the bytes, which then mean other numbers; the stand-in neither does so nor converts."""
+    received = np.zeros(32, dtype)
+    request = comm.Isend(numbers(4), dest=0, tag=3)
+    with fails("TYPE"):
+        comm.Recv(received, source=0, tag=3)
+    assert not received.any()
+    request.Wait()
+
+
 @pytest.mark.parametrize("receive", ["Recv", "Irecv"])
 def test_read_only_buffers_are_sent_and_not_received(comm, receive):
     buffer = numbers(3)

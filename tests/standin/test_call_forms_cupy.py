@@ -183,6 +183,39 @@ def test_forms_of_the_standard(name, args, kwargs):
     call_walk.assert_same(to_host(got), to_host(expected(*args, **kwargs)), name, 1e-12)
 
 
+def test_frequencies_take_device_and_dtype():
+    device = sys.modules["cupy"].cuda.Device(0)
+    for name in ("fftfreq", "rfftfreq"):
+        got = lookup(f"fft.{name}")(5, 0.5, dtype=np.float32, device=device)
+        np.testing.assert_array_equal(got.get(), getattr(np.fft, name)(5, 0.5).astype(np.float32), strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "i8", "u4", "u8"])
+@pytest.mark.parametrize(
+    ("counts", "axis"), [([1, 0, 1], 1), ([1], 0), ([1, 0], -2), ([1, 0, 1, 1, 1, 0], None), ([1, 0, 0], 1), (1, 1)]
+)
+def test_counts_of_repeat_are_on_the_device_too(counts, axis, dtype):
+    a, host = np.arange(6.0).reshape(2, 3), np.array(counts, dtype) * np.array(3 if dtype != "?" else 1, dtype)
+    expected = np.repeat(a, host.astype(np.int64), axis)
+    device, on_device = xp.asarray(a), xp.asarray(host)
+    with xp.profiling.count_transfers() as counter:
+        got = xp.repeat(device, on_device, axis=axis)
+    np.testing.assert_array_equal(got.get(), expected, strict=True)
+    assert [(event.kind, event.nbytes) for event in counter.events] == [("to_host", 16)]  # the length of the result
+
+
+def test_counts_of_repeat_are_checked():
+    a = xp.asarray(np.arange(3.0))
+    assert xp.repeat(a[:0], xp.asarray([2])).shape == (0,)
+    with pytest.raises(ValueError, match=r"repeat: repeats must have 1 or 3 elements along axis 0, got 2\."):
+        xp.repeat(a, xp.asarray([1, 2]))
+    with pytest.raises(ValueError, match=r"repeat: repeats must not be negative, got -1\."):
+        xp.repeat(a, xp.asarray([1, -1, 2]))
+    for counts in (xp.asarray([1.0, 2.0, 3.0]), xp.asarray([[1, 2, 3]])):
+        with pytest.raises(TypeError, match="repeat: repeats must be an integer or a 1-D array of integers, got shape"):
+            xp.repeat(a, counts)
+
+
 def test_results_have_numpys_names():
     a = xp.asarray(np.array([[2.0, 0.5], [0.5, 1.0]]))
     assert xp.linalg.svd(a).S.shape == (2,)

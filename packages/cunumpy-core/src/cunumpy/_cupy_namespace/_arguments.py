@@ -25,14 +25,12 @@ __all__ = ["STANDARD_KEYWORDS", "handlers_for"]
 STANDARD_KEYWORDS = {
     "argsort": ("descending",),
     "sort": ("descending",),
-    "fft.fftfreq": ("dtype",),
-    "fft.rfftfreq": ("dtype",),
 }
 
 
 def handlers_for(name: str) -> dict[str, Handler]:
     """Return the handlers of the arguments that the function with that dotted name lacks in CuPy."""
-    group = "fft" if name.startswith("fft.") else name
+    group = "fft" if name.startswith("fft.") and name not in _BY_FUNCTION else name
     return {"like": _like, "device": _device, "subok": _ignored} | _BY_FUNCTION.get(group, {})
 
 
@@ -54,6 +52,12 @@ def _device(name: str, proceed: Proceed, args: tuple[Any, ...], kwargs: dict[str
         )
     with cupy.cuda.Device(value):
         return proceed(*args, **kwargs)
+
+
+def _cast(name: str, proceed: Proceed, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> Any:
+    """Serve the ``dtype`` of the standard's functions that always compute in float64."""
+    result = proceed(*args, **kwargs)
+    return result if value is None else result.astype(value, copy=False)
 
 
 def _ignored(name: str, proceed: Proceed, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> Any:
@@ -91,6 +95,8 @@ _BY_FUNCTION: dict[str, dict[str, Handler]] = {
     "array": {"ndmax": _only("ndmax", 0)},
     "einsum": {"out": _out},
     "fft": {"out": _out},
+    "fft.fftfreq": {"dtype": _cast},
+    "fft.rfftfreq": {"dtype": _cast},
     "intersect1d": {"return_indices": _only("return_indices", False)},
     "partition": _PARTITION,
     "percentile": _PERCENTILE,

@@ -8,6 +8,7 @@ import cupy
 import numpy as np
 
 from cunumpy._call_forms import clip_limits, standard_function
+from cunumpy._conversion import to_numpy
 from cunumpy._cupy_namespace._ufuncs import numpy_ufunc
 from cunumpy._numpy_namespace import finfo, iinfo
 from cunumpy.errors import ArgumentError, ArgumentTypeError
@@ -27,6 +28,7 @@ __all__ = [
     "lexsort",
     "matmul",
     "meshgrid",
+    "repeat",
     "searchsorted",
     "sinc",
     "take",
@@ -167,6 +169,32 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, subok: bool = True, **kwargs
     if isinstance(out, tuple):
         (out,) = out
     return cupy.matmul(x1, x2, **kwargs) if out is None else cupy.matmul(x1, x2, out=out, **kwargs)
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Repeat elements along an axis; see `cupy.repeat`, which takes the counts from the host alone.
+
+    Counts on the device stay there, but for a read of their sum, which is the length of the result.
+    """
+    if not isinstance(repeats, cupy.ndarray):
+        return cupy.repeat(a, repeats, axis)
+    if repeats.dtype.kind not in "biu" or repeats.ndim > 1:
+        raise ArgumentTypeError(
+            f"repeat: repeats must be an integer or a 1-D array of integers, got shape {repeats.shape} and dtype "
+            f"{repeats.dtype}."
+        )
+    if axis is None:
+        a, axis = a.ravel(), 0
+    n = a.shape[axis]
+    if repeats.size not in (1, n):
+        raise ArgumentError(f"repeat: repeats must have 1 or {n} elements along axis {axis}, got {repeats.size}.")
+    if n == 0:
+        return a.copy()
+    ends = cupy.cumsum(cupy.broadcast_to(repeats.ravel(), (n,)), dtype=np.int64)
+    smallest, total = to_numpy(cupy.stack([repeats.min().astype(np.int64), ends[-1]]))
+    if smallest < 0:
+        raise ArgumentError(f"repeat: repeats must not be negative, got {smallest}.")
+    return cupy.take(a, cupy.searchsorted(ends, cupy.arange(int(total)), side="right"), axis)
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:

@@ -22,6 +22,18 @@ globals().update(
 for _name in ("sort", "argsort"):
     globals()[_name] = _standard_keywords("numpy", _name, getattr(_numpy, _name), ("descending",))
 
+
+@_wraps(_numpy.diff)
+def diff(
+    a: object, n: int = 1, axis: int = -1, prepend: object = _numpy._NoValue, append: object = _numpy._NoValue
+) -> object:
+    # None is the standard's default, and an object among the numbers to NumPy.
+    before, after = (_numpy._NoValue if value is None else value for value in (prepend, append))
+    return _numpy.diff(a, n, axis, before, after)  # type: ignore[call-overload]
+
+
+_named("numpy", "diff", diff)
+
 if _numpy.lib.NumpyVersion(_numpy.__version__) < "2.1.0":
     from cunumpy._numpy_namespace import _older
 
