@@ -20,7 +20,9 @@ def declared():
             found |= {alias.asname: node.module for alias in node.names if alias.asname and alias.asname[0] != "_"}
         elif isinstance(node, ast.AnnAssign):
             found[node.target.id] = None
-    return found
+        elif isinstance(node, ast.FunctionDef):  # of NumPy, with more call forms
+            found[node.name] = "numpy"
+    return {name: module for name, module in found.items() if name[0] != "_"}
 
 
 def test_every_name_of_numpy_is_declared():
@@ -41,3 +43,15 @@ def test_own_names_are_declared():
     assert set(xp.__all__) <= declared().keys()
     numpys = {name for name, module in declared().items() if module is not None and module.startswith("numpy")}
     assert not numpys & set(xp.__all__)
+
+
+def test_names_of_fft_are_declared():
+    stub = STUB.parent / "_numpy_namespace" / "fft.pyi"
+    names = {name for node in ast.parse(stub.read_text()).body for name in [getattr(node, "name", None)]}
+    names |= {
+        alias.asname
+        for node in ast.parse(stub.read_text()).body
+        if isinstance(node, ast.ImportFrom) and node.module == "numpy.fft"
+        for alias in node.names
+    }
+    assert names - {None} == set(np.fft.__all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shlex
 import shutil
@@ -15,7 +16,7 @@ from types import ModuleType
 import pytest
 import yaml
 
-from distributions import MEMBERS, META, NATIVE, PACKAGES, ROOT
+from distributions import MEMBERS, META, NATIVE, PACKAGES, ROOT, uv
 
 NAMES = (META, *MEMBERS)
 WORKFLOWS = ROOT / ".github/workflows"
@@ -210,21 +211,6 @@ def test_every_platform_has_a_target(release: ModuleType) -> None:
     assert {"linux-x86_64", "linux-aarch64"} < set(release.TARGETS)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["cunumpy-petsc", *NATIVE])
-def test_dry_run(name: str, tmp_path: Path) -> None:
-    """The whole of it, as the documentation says; for native code with portable wheels of this platform."""
-    done = subprocess.run(
-        [shutil.which("uv") or "uv", "run", "tools/release.py", "dry-run", name],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
-    assert f"\n{name} {version(ROOT, name)} can be released from " in done.stdout
-
-
 # --- workflows --------------------------------------------------------------------------------------------------------
 
 
@@ -308,3 +294,53 @@ def test_scripts_and_needs_of_workflows(path: Path) -> None:
         needed = job.get("needs", [])
         assert set([needed] if isinstance(needed, str) else needed) <= set(data["jobs"])
         assert "uses" in job or "timeout-minutes" in job
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="scripts of bash")
+def test_scripts_of_a_release_run_from_the_tag_to_the_announcement(tmp_path: Path) -> None:
+    """What GitHub would run, in its order, with a Python that has pip and nothing else; only `gh` is one of ours."""
+    name, tag = "cunumpy-mpi", "cunumpy-mpi-v0.8.0"
+    place = tmp_path / "checkout"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for file in filter(None, listed.stdout.split("\0")):
+        (place / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, place / file)
+    uv("run", "tools/release.py", "prepare", name, "0.8.0", cwd=place)
+
+    uv("venv", "--quiet", "--no-project", "--seed", tmp_path / "machine")
+    programs = tmp_path / "machine/bin"
+    (programs / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@" > gh.txt; cat notes.md >> gh.txt\n')
+    (programs / "gh").chmod(0o755)
+    values = {"inputs.distribution": name, "matrix.python": "3.11", "github.token": "none", "github.repository": "a/b"}
+    called, publishing = workflow("release.yml"), workflow(f"release-{name}.yml")
+    for data, titles in ((called, ("build", "minimal")), (publishing, ("announce",))):
+        for job in (data["jobs"][title] for title in titles):
+            given = {
+                key: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found[1]], text)
+                for key, text in {**data.get("env", {}), **job.get("env", {})}.items()
+            }
+            environment = {key: text for key, text in os.environ.items() if key not in ("UV", "VIRTUAL_ENV")} | {
+                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+                "GITHUB_REF_NAME": tag,
+                **given,
+            }
+            for step in job["steps"]:
+                if "run" in step and "!= 'tag'" not in step.get("if", ""):
+                    done = subprocess.run(
+                        ["bash", "-eo", "pipefail", "-c", step["run"]],
+                        cwd=place,
+                        env=environment,
+                        capture_output=True,
+                        text=True,
+                        check=False,
+                    )
+                    assert done.returncode == 0, step["run"] + done.stdout[-5000:] + done.stderr[-5000:]
+    stem = "cunumpy_mpi-0.8.0"
+    files = {file.name for file in (place / "dist").iterdir()}
+    assert files == {f"{stem}.tar.gz", f"{stem}-py3-none-any.whl"}
+    told = (place / "gh.txt").read_text()
+    assert told.startswith(f"release\ncreate\n{tag}\ndist/{stem}-py3-none-any.whl\ndist/{stem}.tar.gz\n")
+    assert "First release from the workspace" in told

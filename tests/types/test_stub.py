@@ -18,13 +18,20 @@ import pytest
 
 import cunumpy as xp
 from cunumpy import _installation
+from distributions import MEMBERS, PACKAGES, uv
 
 pytestmark = pytest.mark.needs("mypy", "basedpyright")
 
+#: These take more than NumPy's do.
+WIDER = {"argsort", "fft", "finfo", "iinfo", "sort"}
 NUMPYS = sorted(
     name
     for name in np.__all__
-    if name[0] != "_" and name not in xp.__all__ and name not in _installation.SUBMODULES and hasattr(xp, name)
+    if name[0] != "_"
+    and name not in xp.__all__
+    and name not in _installation.SUBMODULES
+    and name not in WIDER
+    and hasattr(xp, name)
 )
 OWN = sorted(set(xp.__all__) - {"numpy_backend", "cupy_backend", *_installation.SUBMODULES})
 
@@ -35,9 +42,10 @@ def program(expressions: list[str]) -> str:
     return "\n".join([*lines, *(f"reveal_type({expression})" for expression in expressions)]) + "\n"
 
 
-def mypy(expressions: list[str], folder: Path) -> list[str]:
+def mypy(expressions: list[str], folder: Path, python: str = sys.executable) -> list[str]:
     (folder / "program.py").write_text(program(expressions))
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "cache", "program.py"]
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "cache"]
+    command += ["--python-executable", python, "program.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert ": error: " not in done.stdout, done.stdout
     return found(
@@ -49,10 +57,10 @@ def mypy(expressions: list[str], folder: Path) -> list[str]:
     )
 
 
-def pyright(expressions: list[str], folder: Path) -> list[str]:
+def pyright(expressions: list[str], folder: Path, python: str = sys.executable) -> list[str]:
     (folder / "program.py").write_text(program(expressions))
     (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
-    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable, "program.py"]
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", python, "program.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     reports = json.loads(done.stdout)["generalDiagnostics"]
     revealed = [
@@ -98,10 +106,41 @@ def test_calls_have_numpys_types(checker, tmp_path: Path) -> None:
         "{}.concatenate([x, x])",
         "{}.take(x, i)",
         "{}.pi",
+        "{}.sort(x)",
+        "{}.sort([2, 1], kind='stable')",
+        "{}.sort(x, 0, stable=True)",
+        "{}.argsort(x, axis=None)",
+        "{}.finfo({}.float32)",
+        "{}.finfo(x.dtype)",
+        "{}.finfo('f4')",
+        "{}.finfo(float).eps",
+        "{}.iinfo({}.int16)",
+        "{}.iinfo(i.dtype).max",
+        "{}.iinfo(int)",
+        "{}.fft.fft",
+        "{}.fft.fftfreq(8, 0.5)",
+        "{}.fft.rfftfreq(n=8)",
     ]
     types = checker([call.replace("{}", module) for call in calls for module in ("np", "xp")], tmp_path)
     assert types[::2] == types[1::2]
     assert not [text for text in types[1::2] if "Unknown" in text]
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_call_forms_of_the_standard_are_typed(checker, tmp_path: Path) -> None:
+    calls = {
+        "xp.sort(x, descending=True)": "ndarray.*float64",
+        "xp.sort([2, 1], 0, descending=True, stable=False)": "ndarray.*Any",
+        "xp.argsort(a=x, descending=True)": "ndarray.*int",
+        "xp.finfo(x)": "finfo.*float",
+        "xp.finfo(x[0])": "finfo",
+        "xp.iinfo(i)": "iinfo.*int",
+        "xp.fft.fftfreq(8, dtype=xp.float32)": "ndarray.*float",
+        "xp.fft.rfftfreq(8, d=0.5, dtype='f4')": "ndarray.*Any",
+    }
+    for (call, expected), text in zip(calls.items(), checker(list(calls), tmp_path), strict=True):
+        assert re.search(expected, text), (call, text)
+        assert "Unknown" not in text, (call, text)
 
 
 @pytest.mark.parametrize("checker", [mypy, pyright])
@@ -132,3 +171,36 @@ def test_submodules_are_found_as_attributes(checker, tmp_path: Path) -> None:
     for (name, expected), text in zip(names.items(), checker(list(names), tmp_path), strict=True):
         assert re.search(expected, text), (name, text)
         assert "Unknown" not in text, (name, text)
+
+
+def test_the_public_surface_is_completely_typed() -> None:
+    """Of every distribution: each public module is among those that were looked at, and nothing is unknown."""
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--verifytypes", "cunumpy", "--ignoreexternal"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout)["typeCompleteness"]
+    assert {each["name"] for each in report["modules"]} >= {"cunumpy", *(f"cunumpy.{name}" for name in SUBMODULES)}
+    assert report["completenessScore"] == 1
+    counts = report["exportedSymbolCounts"]
+    assert counts["withKnownType"] > 900
+    assert (counts["withAmbiguousType"], counts["withUnknownType"]) == (0, 0)
+
+
+SUBMODULES = sorted(_installation.SUBMODULES)
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_types_of_one_package_alone(name: str, tmp_path: Path) -> None:
+    """The stub names the modules of all packages; those that are not there are not in the way."""
+    environment = tmp_path / "environment"
+    uv("venv", "--quiet", "--no-project", "--python", sys.executable, environment)
+    packages = [PACKAGES / each for each in (*MEMBERS[name].needs, name)]
+    uv("pip", "install", "--quiet", "--no-config", "--python", environment, f"numpy=={np.__version__}", *packages)
+    (python,) = (path for path in environment.glob("*/python*") if path.stem == "python")
+    expressions = ["np.linspace(0.0, 1.0, 5)", "xp.linspace(0.0, 1.0, 5)", "xp.to_numpy(x)"]
+    ours = [(f"xp.{module}.{each}") for module in MEMBERS[name].submodules for each in getattr(xp, module).__all__]
+    for checker in (mypy, pyright):
+        types = checker([*expressions, *ours], tmp_path, str(python))
+        assert types[0] == types[1]
+        assert "ndarray" in types[2]
+        unknown = [call for call, text in zip(ours, types[3:], strict=True) if text in ("Any", "Unknown")]
+        assert unknown == []
