@@ -123,7 +123,7 @@ def test_names_of_submodules_are_offered(name: str, editor: Editor) -> None:
         ("xp.linspace(", ["start", "stop", "num", "endpoint"]),
         ("xp.linalg.norm(", ["x", "ord", "axis", "keepdims"]),
         ("xp.to_numpy(", ["array"]),
-        ("xp.use_backend(", ["name", "strict"]),
+        ("xp.use_backend(", ["backend", "strict"]),
         ("xp.rng.philox_normal(", ["seed", "stream", "counter"]),
         ("xp.kernels.CudaKernel(", ["source", "name"]),
         ("xp.algorithms.segment_sum(", ["values"]),

@@ -181,7 +181,7 @@ def test_the_public_surface_is_completely_typed() -> None:
     assert {each["name"] for each in report["modules"]} >= {"cunumpy", *(f"cunumpy.{name}" for name in SUBMODULES)}
     assert report["completenessScore"] == 1
     counts = report["exportedSymbolCounts"]
-    assert counts["withKnownType"] > 900
+    assert counts["withKnownType"] > 800
     assert (counts["withAmbiguousType"], counts["withUnknownType"]) == (0, 0)
 
 
@@ -194,7 +194,8 @@ def test_types_of_one_package_alone(name: str, tmp_path: Path) -> None:
     environment = tmp_path / "environment"
     uv("venv", "--quiet", "--no-project", "--python", sys.executable, environment)
     packages = [PACKAGES / each for each in (*MEMBERS[name].needs, name)]
-    uv("pip", "install", "--quiet", "--no-config", "--python", environment, f"numpy=={np.__version__}", *packages)
+    install = ["pip", "install", "--quiet", "--no-config", "--no-sources", "--python", environment]
+    uv(*install, f"numpy=={np.__version__}", f"pytest=={pytest.__version__}", *packages)
     (python,) = (path for path in environment.glob("*/python*") if path.stem == "python")
     expressions = ["np.linspace(0.0, 1.0, 5)", "xp.linspace(0.0, 1.0, 5)", "xp.to_numpy(x)"]
     ours = [(f"xp.{module}.{each}") for module in MEMBERS[name].submodules for each in getattr(xp, module).__all__]

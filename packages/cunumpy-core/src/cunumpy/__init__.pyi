@@ -1,17 +1,11 @@
 # What type checkers and editors see: NumPy's names with NumPy's signatures, and CuNumpy's own. NumPy's are written out
 # one by one, because editors do not follow `from numpy import *`; a test compares them with the installed NumPy. What
-# takes more than NumPy's does, by call forms of the array API standard, is declared here and in `_numpy_namespace`.
+# takes more than NumPy's does, by call forms of the array API standard, is declared in `_numpy_namespace`.
 
 import builtins as _b
-from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import SupportsIndex as _SupportsIndex
 from typing import TypeAlias as _TypeAlias
-from typing import TypeVar as _TypeVar
-from typing import overload as _overload
 
-import numpy as _np
 from numpy import False_ as False_
 from numpy import ScalarType as ScalarType
 from numpy import True_ as True_
@@ -504,9 +498,6 @@ from numpy import vstack as vstack
 from numpy import where as where
 from numpy import zeros as zeros
 from numpy import zeros_like as zeros_like
-from numpy._typing import _ArrayLike, _DTypeLike, _Float16Codes, _Float32Codes, _Float64Codes
-from numpy.typing import ArrayLike as _AnyArrayLike
-from numpy.typing import DTypeLike as _AnyDTypeLike
 from numpy.typing import NDArray as _NDArray
 
 from cunumpy import algorithms as algorithms
@@ -545,7 +536,11 @@ from cunumpy._host_call import setup_on_host as setup_on_host
 from cunumpy._info import backend_info as backend_info
 from cunumpy._namespaces import default_float_dtype as default_float_dtype
 from cunumpy._namespaces import get_namespace as get_namespace
+from cunumpy._numpy_namespace import argsort as argsort
 from cunumpy._numpy_namespace import fft as fft
+from cunumpy._numpy_namespace import finfo as finfo
+from cunumpy._numpy_namespace import iinfo as iinfo
+from cunumpy._numpy_namespace import sort as sort
 from cunumpy._scipy_namespace import ScipyNamespace as _ScipyNamespace
 from cunumpy._toplevel import available as available
 from cunumpy._versions import MIN_CUPY_VERSION as MIN_CUPY_VERSION
@@ -559,64 +554,3 @@ scipy: _ScipyNamespace
 numpy_backend: _b.bool
 cupy_backend: _b.bool
 __all__: list[str]
-
-_ScalarT = _TypeVar("_ScalarT", bound=_np.generic)
-_FloatingT = _TypeVar("_FloatingT", bound=_np.floating[_Any])
-_IntegerT = _TypeVar("_IntegerT", bound=_np.integer[_Any])
-_SortKind: _TypeAlias = _Literal[
-    "Q", "quick", "quicksort", "M", "merge", "mergesort", "H", "heap", "heapsort", "S", "stable", "stablesort"
-]
-
-@_overload
-def sort(
-    a: _ArrayLike[_ScalarT],
-    axis: _SupportsIndex | None = -1,
-    kind: _SortKind | None = None,
-    order: _b.str | _Sequence[_b.str] | None = None,
-    *,
-    stable: _b.bool | None = None,
-) -> _NDArray[_ScalarT]: ...
-@_overload
-def sort(
-    a: _ArrayLike[_ScalarT], axis: _b.int = -1, *, descending: _b.bool, stable: _b.bool = True
-) -> _NDArray[_ScalarT]: ...
-@_overload
-def sort(
-    a: _AnyArrayLike,
-    axis: _SupportsIndex | None = -1,
-    kind: _SortKind | None = None,
-    order: _b.str | _Sequence[_b.str] | None = None,
-    *,
-    stable: _b.bool | None = None,
-) -> _NDArray[_Any]: ...
-@_overload
-def sort(a: _AnyArrayLike, axis: _b.int = -1, *, descending: _b.bool, stable: _b.bool = True) -> _NDArray[_Any]: ...
-@_overload
-def argsort(
-    a: _AnyArrayLike,
-    axis: _SupportsIndex | None = -1,
-    kind: _SortKind | None = None,
-    order: _b.str | _Sequence[_b.str] | None = None,
-    *,
-    stable: _b.bool | None = None,
-) -> _NDArray[_np.intp]: ...
-@_overload
-def argsort(
-    a: _AnyArrayLike, axis: _b.int = -1, *, descending: _b.bool, stable: _b.bool = True
-) -> _NDArray[_np.intp]: ...
-@_overload
-def finfo(dtype: _NDArray[_FloatingT] | _FloatingT | _DTypeLike[_FloatingT]) -> _np.finfo[_FloatingT]: ...
-@_overload
-def finfo(dtype: _Float16Codes) -> _np.finfo[_np.float16]: ...
-@_overload
-def finfo(dtype: _Float32Codes) -> _np.finfo[_np.float32]: ...
-@_overload
-def finfo(dtype: _Float64Codes | _b.complex | type[_b.complex]) -> _np.finfo[_np.float64]: ...
-@_overload
-def finfo(dtype: _NDArray[_Any] | _AnyDTypeLike) -> _np.finfo[_Any]: ...
-@_overload
-def iinfo(dtype: _NDArray[_IntegerT] | _IntegerT | _DTypeLike[_IntegerT]) -> _np.iinfo[_IntegerT]: ...
-@_overload
-def iinfo(dtype: _b.int | type[_b.int]) -> _np.iinfo[_np.int_]: ...
-@_overload
-def iinfo(dtype: _NDArray[_Any] | _AnyDTypeLike) -> _np.iinfo[_Any]: ...

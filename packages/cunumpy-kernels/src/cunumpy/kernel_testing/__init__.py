@@ -28,6 +28,10 @@ from ._stand_in import fake_cupy_active, host_buffer, install_fake_cupy
 from ._subprocess import run_in_fake_cupy_subprocess
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pytest
+
     from ._availability import (
         bounds_check_views_available,
         cuda_required,
@@ -48,12 +52,12 @@ if TYPE_CHECKING:
     from ._schedules import assert_schedule_independent
 
     BACKENDS: list[Any]
-    backend: Any
-    requires_bounds_check_views: Any
-    requires_cupy: Any
-    requires_device_backend: Any
-    requires_high_dim_cuda_views: Any
-    requires_warp_shuffle: Any
+    backend: Callable[[pytest.FixtureRequest], Iterator[str]]
+    requires_bounds_check_views: pytest.MarkDecorator
+    requires_cupy: pytest.MarkDecorator
+    requires_device_backend: pytest.MarkDecorator
+    requires_high_dim_cuda_views: pytest.MarkDecorator
+    requires_warp_shuffle: pytest.MarkDecorator
 
 __all__ = [
     "BACKENDS",
