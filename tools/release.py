@@ -62,7 +62,7 @@ NAMES = (
     "cunumpy-petsc",
     META,
 )
-TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "packaging", "pyyaml")
+TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "mpmath", "packaging", "pyyaml", "tqdm")
 # What tests compare with, and NVIDIA's compiler, of those distributions whose tests do.
 NVRTC = [f"nvidia-cuda-{name}-cu12; sys_platform != 'darwin'" for name in ("nvrtc", "runtime", "cccl")]
 MORE_TEST_TOOLS = dict.fromkeys(
