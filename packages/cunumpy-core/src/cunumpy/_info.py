@@ -58,7 +58,7 @@ def backend_info() -> dict[str, Any]:
         "versions": {
             "cunumpy": _versions.version(),
             "numpy": np.__version__,
-            "array-api-compat": _metadata_version("array-api-compat"),
+            "array-api-compat": _versions.installed_version("array-api-compat"),
             "cupy": _module_version("cupy"),
         },
         "min_cupy_version": _versions.MIN_CUPY_VERSION,
@@ -102,15 +102,6 @@ def _module_version(name: str) -> str | None:
     return None if version is None else str(version)
 
 
-def _metadata_version(name: str) -> str | None:
-    from importlib import metadata
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
@@ -135,10 +126,10 @@ def report() -> dict[str, Any]:
         "packages": {
             "numpy": np.__version__,
             "blas": _blas(),
-            "scipy": _metadata_version("scipy"),
-            "array-api-compat": _metadata_version("array-api-compat"),
-            "cupy": {name: version for name in CUPY_DISTRIBUTIONS if (version := _metadata_version(name))},
-            "mpi4py": _metadata_version("mpi4py"),
+            "scipy": _versions.installed_version("scipy"),
+            "array-api-compat": _versions.installed_version("array-api-compat"),
+            "cupy": {name: version for name in CUPY_DISTRIBUTIONS if (version := _versions.installed_version(name))},
+            "mpi4py": _versions.installed_version("mpi4py"),
             "petsc4py": _petsc_version(),
         },
         "native_code": _native_code(),
@@ -189,7 +180,7 @@ def _blas() -> str | None:
 def _petsc_version() -> str | None:
     from importlib import import_module
 
-    version = _metadata_version("petsc4py")
+    version = _versions.installed_version("petsc4py")
     if version is not None:
         return version
     try:

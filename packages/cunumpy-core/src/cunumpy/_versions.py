@@ -156,21 +156,17 @@ def cupy_version_supported(cupy_version: str) -> bool:
 @cache
 def version() -> str:
     """Return the version of `cunumpy-core`; ``"0.0.0+unknown"`` where it is not installed but on the path."""
-    return _distribution_version("cunumpy-core") or UNKNOWN_VERSION
+    return installed_version("cunumpy-core") or UNKNOWN_VERSION
 
 
-def _distribution_version(name: str) -> str | None:
+def installed_version(name: str) -> str | None:
+    """Return the version of a distribution by its metadata; None where there is none."""
     from importlib import metadata  # costs more than the rest of this module
 
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def distribution_versions() -> dict[str, str | None]:
-    """Return the version of each distribution of CuNumpy, None for those that are not installed."""
-    return {name: _distribution_version(name) for name in DISTRIBUTIONS}
 
 
 def require_version(minimum: str) -> None:
