@@ -23,6 +23,7 @@ import philox_reference as reference
 from array_kinds import KINDS, ArrayKind, ForeignDeviceArray, as_compared
 from cunumpy.errors import ArgumentError, ArgumentTypeError, SettingError
 from cunumpy.rng import PhiloxGenerator, _host, _numpy_generator, stream_number
+from cunumpy.rng._library import HOST
 from nvrtc import ARCHITECTURES, compile_cuda
 
 FLOATS = [np.float64, np.float32]
@@ -30,7 +31,7 @@ INTEGERS = [np.dtype(letter) for letter in "bBhHiIqQ"]
 U64 = st.integers(0, 2**64 - 1)
 
 
-LIBRARY = _host.library.library
+LIBRARY = HOST.library
 PATHS = ["numpy", *(["baseline", "AVX2", "AVX-512"] if LIBRARY is not None else [])]
 
 

@@ -16,8 +16,9 @@ import philox_reference as reference
 from array_kinds import KINDS, ArrayKind, ForeignDeviceArray, as_compared
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.rng import _host, _numpy_philox
+from cunumpy.rng._library import HOST
 
-LIBRARY = _host.library.library
+LIBRARY = HOST.library
 PATHS = ["numpy", *(["baseline", "AVX2", "AVX-512"] if LIBRARY is not None else [])]
 FUNCTIONS = [xp.rng.philox_uniform, xp.rng.philox_uniform2, xp.rng.philox_normal, xp.rng.philox_normal2]
 IDS = np.arange(-3, 30_000)

@@ -1,19 +1,12 @@
 """What runs on the host: the native library, or NumPy where there is none."""
 
-from __future__ import annotations
+from cunumpy.rng._library import HOST
 
-from typing import Any
+if HOST.library is None:
+    from cunumpy.rng import _numpy_generator as generator
+    from cunumpy.rng import _numpy_philox as philox
+else:
+    from cunumpy.rng import _native_generator as generator  # type: ignore[no-redef]
+    from cunumpy.rng import _native_philox as philox  # type: ignore[no-redef]
 
-from cunumpy.cuda._host_library import HostLibrary
-from cunumpy.rng import _numpy_generator, _numpy_philox
-
-__all__ = ["generator", "library", "philox"]
-
-library: HostLibrary = HostLibrary("cunumpy.rng")
-philox: Any = _numpy_philox
-generator: Any = _numpy_generator
-
-if library.library is not None:
-    from cunumpy.rng import _native_generator, _native_philox
-
-    philox, generator = _native_philox, _native_generator
+__all__ = ["generator", "philox"]

@@ -9,11 +9,11 @@ import numpy as np
 
 from cunumpy import _threads
 from cunumpy.cuda._host_library import address
-from cunumpy.rng import _host
+from cunumpy.rng._library import HOST
 
 __all__ = ["fill_exponential", "fill_integers", "fill_integers_between", "fill_normal", "fill_uniform", "order"]
 
-_library: Any = _host.library.library
+_library: Any = HOST.library
 _LONG, _WORD, _POINTER = ctypes.c_longlong, ctypes.c_ulonglong, ctypes.c_void_p
 _RANGE = [_POINTER, _LONG, _WORD, _WORD, _WORD]
 _FILLS: dict[tuple[str, int], Any] = {}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from cunumpy import _threads
 from cunumpy.cuda._host_library import address
-from cunumpy.rng import _host, _layout
+from cunumpy.rng import _layout
+from cunumpy.rng._library import HOST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["philox_normal", "philox_uniform", "philox_words"]
 
-_library: Any = _host.library.library
+_library: Any = HOST.library
 _library.cunumpy_rng_philox_uniform.argtypes = [
     ctypes.c_void_p,
     ctypes.c_longlong,

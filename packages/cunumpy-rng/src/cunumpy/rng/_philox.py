@@ -13,6 +13,7 @@ from cunumpy.rng import _device_philox, _host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import ModuleType
 
     from numpy.typing import ArrayLike
 
@@ -291,7 +292,7 @@ def _draw_pair(function: str, seed: Any, stream: Any, counter: Any, out: Any) ->
 
 
 def _write(function: str, backend: BackendType, operands: Mapping[str, Operand], first: Any, second: Any) -> None:
-    module = _host.philox
+    module: ModuleType = _host.philox
     if backend == "cupy":
         check_devices(
             function, **_device_arrays(operands), **{"out" if second is None else "out[0]": first, "out[1]": second}
