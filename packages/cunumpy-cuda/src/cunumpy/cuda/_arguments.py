@@ -1,4 +1,4 @@
-"""Arguments that several functions have in common."""
+"""Checks of arguments that the functions on CUDA sources share."""
 
 from __future__ import annotations
 

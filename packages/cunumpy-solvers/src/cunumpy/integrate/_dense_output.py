@@ -1,4 +1,4 @@
-"""The solution between the steps."""
+"""The solution of `solve_ivp_batched` between its steps: as a function, and at the times that were asked for."""
 
 from __future__ import annotations
 

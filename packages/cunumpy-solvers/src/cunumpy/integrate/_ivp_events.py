@@ -1,4 +1,4 @@
-"""Events: changes of sign of functions of the solution, located within the steps."""
+"""Events of `solve_ivp_batched`: changes of sign of functions of the solution, located within the steps."""
 
 from __future__ import annotations
 
