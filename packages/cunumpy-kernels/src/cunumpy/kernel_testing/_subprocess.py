@@ -8,8 +8,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from cunumpy._launcher import find_launch
 from cunumpy._gate import as_real, given
+from cunumpy._launcher import find_launch
 from cunumpy.errors import ArgumentTypeError
 
 MPI_LAUNCHER_PREFIXES = (
