@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cunumpy.errors import ArgumentError, ArgumentTypeError
-from cunumpy.mpi._serial import buffers, messages, operations
+from cunumpy.mpi._serial import buffers, messages, operations, specs
 from cunumpy.mpi._serial.attributes import Attributes
 from cunumpy.mpi._serial.buffers import is_in_place
 from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, INTEGERS, PROC_NULL, ROOT, UB, UNDEFINED, integer, own
@@ -480,7 +480,7 @@ and 3.
         tag = messages.checked_tag(tag, function)
         if rank == PROC_NULL:
             return SerialRequest()
-        source = buffers.simple(buf, function, "buf", write=False)
+        source = specs.simple(buf, function, "buf", write=False)
         return self._box.send(Message(tag, source.load(), source), mode)
 
     def _send(self, function: str, buf: Any, dest: int, tag: int, mode: str) -> None:
@@ -496,7 +496,7 @@ and 3.
             request = SerialRequest()
             request._status = messages.no_process()
             return request
-        return self._box.receive(Posted(tag, buffers.simple(buf, function, "buf", write=True), function))
+        return self._box.receive(Posted(tag, specs.simple(buf, function, "buf", write=True), function))
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer."""
@@ -595,10 +595,10 @@ and 3.
         )
         message = target = None
         if to != PROC_NULL:
-            sent = buffers.simple(sendbuf, function, "sendbuf", write=False)
+            sent = specs.simple(sendbuf, function, "sendbuf", write=False)
             message = Message(sendtag, sent.load(), sent)
         if of != PROC_NULL:
-            target = buffers.simple(recvbuf, function, "recvbuf", write=True)
+            target = specs.simple(recvbuf, function, "recvbuf", write=True)
         receive = SerialRequest()
         if target is None:
             receive._status = messages.no_process()
@@ -713,7 +713,7 @@ and 3.
         elif isinstance(buf, int):
             room = buf
         else:
-            room = len(buffers.memory_of(buf, "comm.irecv", "buf", write=True)[0])
+            room = len(specs.memory_of(buf, "comm.irecv", "buf", write=True)[0])
         return self._recv_object("comm.irecv", source, tag, room)
 
     def _recv_object(self, function: str, source: int, tag: int, limit: int | None) -> SerialRequest:
@@ -777,7 +777,7 @@ and 3.
         rank, tag = messages.checked_dest(dest, function), messages.checked_tag(tag, function)
         if rank == PROC_NULL:
             return SerialPrequest(SerialRequest, name)
-        source = buffers.simple(buf, function, "buf", write=False)
+        source = specs.simple(buf, function, "buf", write=False)
         return SerialPrequest(lambda: self._box.send(Message(tag, source.load(), source), mode), name)
 
     def Send_init(self, buf: Any, dest: int, tag: int = 0) -> SerialPrequest:
@@ -804,7 +804,7 @@ and 3.
         tag = messages.checked_tag(tag, function, receives=True)
         if rank == PROC_NULL:
             return SerialPrequest(lambda: self._irecv(function, buf, PROC_NULL, tag), "Recv_init")
-        target = buffers.simple(buf, function, "buf", write=True)
+        target = specs.simple(buf, function, "buf", write=True)
         return SerialPrequest(lambda: self._box.receive(Posted(tag, target, function)), "Recv_init")
 
     # --- collectives of buffers
@@ -816,7 +816,7 @@ and 3.
     def _bcast(self, function: str, buf: Any, root: int = 0) -> Callable[[], None]:
         """Send a buffer from the root to all."""
         _root(root, function)
-        buffers.simple(buf, function, "buf", write=False)
+        specs.simple(buf, function, "buf", write=False)
         return lambda: None
 
     def _gather(self, function: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> Callable[[], None]:
@@ -825,9 +825,11 @@ and 3.
         return self._one_block(function, sendbuf, recvbuf)
 
     def _one_block(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
-        target = buffers.simple(recvbuf, function, "recvbuf", write=True)
+        target = specs.simple(recvbuf, function, "recvbuf", write=True)
         return _copying(
-            function, None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False), target
+            function,
+            None if _stays(sendbuf) else specs.simple(sendbuf, function, "sendbuf", write=False),
+            target,
         )
 
     def _allgather(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
@@ -836,8 +838,8 @@ and 3.
 
     def _alltoall(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Send one block to each process, and receive one of each."""
-        target = buffers.simple(recvbuf, function, "recvbuf", write=True)
-        source = None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False)
+        target = specs.simple(recvbuf, function, "recvbuf", write=True)
+        source = None if _stays(sendbuf) else specs.simple(sendbuf, function, "sendbuf", write=False)
         return _copying(function, source, target, exact=True)
 
     def _gatherv(self, function: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> Callable[[], None]:
@@ -847,39 +849,41 @@ and 3.
 
     def _allgatherv(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Collect blocks of different sizes at all: ``[array, counts, displacements, type]``."""
-        target = buffers.vector(recvbuf, function, "recvbuf", write=True)
+        target = specs.vector(recvbuf, function, "recvbuf", write=True)
         return _copying(
-            function, None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False), target
+            function,
+            None if _stays(sendbuf) else specs.simple(sendbuf, function, "sendbuf", write=False),
+            target,
         )
 
     def _scatter(self, function: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> Callable[[], None]:
         """Send one block of the root to each process."""
         _root(root, function)
-        source = buffers.simple(sendbuf, function, "sendbuf", write=False)
+        source = specs.simple(sendbuf, function, "sendbuf", write=False)
         if _stays(recvbuf):
             return lambda: None
-        return _copying(function, source, buffers.simple(recvbuf, function, "recvbuf", write=True))
+        return _copying(function, source, specs.simple(recvbuf, function, "recvbuf", write=True))
 
     def _scatterv(self, function: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> Callable[[], None]:
         """Send blocks of different sizes of the root to the processes: ``[array, counts, displacements, type]``."""
         _root(root, function)
-        source = buffers.vector(sendbuf, function, "sendbuf", write=False)
+        source = specs.vector(sendbuf, function, "sendbuf", write=False)
         if _stays(recvbuf):
             return lambda: None
-        return _copying(function, source, buffers.simple(recvbuf, function, "recvbuf", write=True))
+        return _copying(function, source, specs.simple(recvbuf, function, "recvbuf", write=True))
 
     def _alltoallv(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Send a block to each process, and receive one of each, of different sizes."""
-        target = buffers.vector(recvbuf, function, "recvbuf", write=True)
-        source = None if _stays(sendbuf) else buffers.vector(sendbuf, function, "sendbuf", write=False)
+        target = specs.vector(recvbuf, function, "recvbuf", write=True)
+        source = None if _stays(sendbuf) else specs.vector(sendbuf, function, "sendbuf", write=False)
         return _copying(function, source, target, exact=True)
 
     def _alltoallw(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
         """Send a block to each process, and receive one of each, of different sizes and types."""
-        (target,) = buffers.many(recvbuf, function, "recvbuf", write=True, blocks=1, typed=True)
+        (target,) = specs.many(recvbuf, function, "recvbuf", write=True, blocks=1, typed=True)
         if _stays(sendbuf):
             return lambda: None
-        (source,) = buffers.many(sendbuf, function, "sendbuf", write=False, blocks=1, typed=True)
+        (source,) = specs.many(sendbuf, function, "sendbuf", write=False, blocks=1, typed=True)
         return _copying(function, source, target, exact=True)
 
     def _reduce(self, function: str, sendbuf: Any, recvbuf: Any, op: Op = _SUM, root: int = 0) -> Callable[[], None]:
@@ -890,8 +894,8 @@ and 3.
     def _allreduce(self, function: str, sendbuf: Any, recvbuf: Any, op: Op = _SUM) -> Callable[[], None]:
         """Combine the buffers of all processes, for all."""
         operation = as_op(op, function)
-        target = buffers.simple(recvbuf, function, "recvbuf", write=True)
-        source = None if _stays(sendbuf) else buffers.simple(sendbuf, function, "sendbuf", write=False)
+        target = specs.simple(recvbuf, function, "recvbuf", write=True)
+        source = None if _stays(sendbuf) else specs.simple(sendbuf, function, "sendbuf", write=False)
         if source is not None:
             operations.same(source, target, function)
         operation._check(target.type, function)
@@ -919,7 +923,7 @@ and 3.
         if recvcounts is not None:
             (count,) = items_of(recvcounts, 1, function, "recvcounts")
             for name, value in (("sendbuf", sendbuf), ("recvbuf", recvbuf)):
-                found = count if _stays(value) else buffers.simple(value, function, name, write=False).count
+                found = count if _stays(value) else specs.simple(value, function, name, write=False).count
                 if found < count or (name == "sendbuf" and found != count):
                     raise ArgumentError(
                         f"{function}: argument 'recvcounts' is {[count]}, and argument {name!r} has {found} items."

@@ -18,13 +18,10 @@ from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial.attributes import Attributes
 from cunumpy.mpi._serial.constants import INTEGERS, integer, own, real_mpi
 from cunumpy.mpi._serial.exceptions import BufferArgumentError, TypeCodeError, error
+from cunumpy.mpi._serial.layouts import Element, Signature, distributed, joined, merged, outer, repeated, strides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# Kinds: "i" integers, truth values and characters, "f" floats; complex numbers are two floats. "*" fits everything.
-Element = tuple[str, int]
-Signature = tuple[tuple[Element, int], ...]
 
 _EMPTY = np.empty(0, np.int64)
 _ORDER = {name: INTEGERS[f"ORDER_{name}"] for name in ("C", "F")}
@@ -89,7 +86,7 @@ class Datatype(Attributes):
         code: str = "",
     ) -> Datatype:
         made = cls.__new__(cls)
-        made._offsets, made._lengths = _merged(offsets, lengths)
+        made._offsets, made._lengths = merged(offsets, lengths)
         made._signature = signature
         made._size = int(made._lengths.sum())
         made._lb, made._ub = lb, ub
@@ -302,7 +299,7 @@ class Datatype(Attributes):
         return Datatype._make(
             offsets,
             lengths,
-            _repeated(self._signature, len(starts)),
+            repeated(self._signature, len(starts)),
             lb,
             ub,
             how=(combiner, (self, *arguments)),
@@ -390,7 +387,7 @@ class Datatype(Attributes):
             starts = displacement + np.arange(length, dtype=np.int64) * (each._ub - each._lb)
             offsets.append((starts[:, None] + each._offsets[None, :]).ravel())
             runs.append(np.tile(each._lengths, length))
-            parts.append(_repeated(each._signature, length))
+            parts.append(repeated(each._signature, length))
             bounds += [displacement + each._lb, int(starts[-1]) + each._ub]
             align, padded = max(align, each._align), padded and each._padded
         lb, ub = (min(bounds), max(bounds)) if bounds else (0, 0)
@@ -399,7 +396,7 @@ class Datatype(Attributes):
         return cls._make(
             np.concatenate(offsets),
             np.concatenate(runs),
-            tuple(_joined(itertools.chain.from_iterable(parts))),
+            tuple(joined(itertools.chain.from_iterable(parts))),
             lb,
             ub,
             how=("STRUCT", (tuple(lengths.tolist()), tuple(at.tolist()), tuple(types))),
@@ -432,12 +429,12 @@ class Datatype(Attributes):
             )
         order = _checked_order(order, function)
         extent = self._ub - self._lb
-        strides = _strides(whole.tolist(), order, extent)
+        steps = strides(whole.tolist(), order, extent)
         indices = [start + np.arange(size) for start, size in zip(first.tolist(), part.tolist(), strict=True)]
         return self._derived(
             "SUBARRAY",
             (tuple(whole.tolist()), tuple(part.tolist()), tuple(first.tolist()), order),
-            _outer(indices, strides, order),
+            outer(indices, steps, order),
             self._lb,
             self._lb + int(whole.prod()) * extent,
         )
@@ -471,13 +468,13 @@ class Datatype(Attributes):
         extent = self._ub - self._lb
         coordinates = np.unravel_index(rank, ranks)  # in C order, whatever the order of the array
         indices = [
-            _distributed(n, kind, block, p, int(c), function)
+            distributed(n, kind, block, p, int(c), function)
             for n, kind, block, p, c in zip(whole, kinds, blocks, ranks, coordinates, strict=True)
         ]
         return self._derived(
             "DARRAY",
             (size, rank, tuple(whole), tuple(kinds), tuple(blocks), tuple(ranks), order),
-            _outer(indices, _strides(whole, order, extent), order),
+            outer(indices, strides(whole, order, extent), order),
             self._lb,
             self._lb + math.prod(whole) * extent,
         )
@@ -534,15 +531,15 @@ class Datatype(Attributes):
 
     def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: Any) -> int:
         """Pack items of the type into a buffer, from the byte `position` on; return the byte behind them."""
-        from cunumpy.mpi._serial import buffers
+        from cunumpy.mpi._serial import specs
 
-        return buffers.pack(self, inbuf, outbuf, position)
+        return specs.pack(self, inbuf, outbuf, position)
 
     def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: Any) -> int:
         """Take items of the type out of a buffer that they were packed into; return the byte behind them."""
-        from cunumpy.mpi._serial import buffers
+        from cunumpy.mpi._serial import specs
 
-        return buffers.unpack(self, inbuf, position, outbuf)
+        return specs.unpack(self, inbuf, position, outbuf)
 
     def Pack_size(self, count: int, comm: Any) -> int:
         """Return how many bytes items take when they are packed."""
@@ -594,100 +591,6 @@ def _checked_order(order: Any, function: str) -> int:
     if number not in (_ORDER["C"], _ORDER["F"]):
         raise error("ARG", f"{function}: argument 'order' must be MPI.ORDER_C or MPI.ORDER_F, got {order!r}.")
     return number
-
-
-def _strides(sizes: list[int], order: int, extent: int) -> list[int]:
-    strides = [extent] * len(sizes)
-    for axis in range(len(sizes) - 2, -1, -1) if order == _ORDER["C"] else range(1, len(sizes)):
-        neighbour = axis + 1 if order == _ORDER["C"] else axis - 1
-        strides[axis] = strides[neighbour] * sizes[neighbour]
-    return strides
-
-
-def _outer(indices: list[np.ndarray], strides: list[int], order: int) -> np.ndarray:
-    """Return the first bytes of the items of a block, in the order in which they are in memory."""
-    starts = np.zeros(1, np.int64)
-    pairs = list(zip(indices, strides, strict=True))
-    for index, stride in pairs if order == _ORDER["C"] else reversed(pairs):
-        starts = (starts[:, None] + (np.asarray(index, np.int64) * stride)[None, :]).ravel()
-    return starts
-
-
-def _distributed(n: int, kind: int, block: int, ranks: int, coordinate: int, function: str) -> np.ndarray:
-    """Return the indices along one axis that belong to a rank."""
-    default = INTEGERS["DISTRIBUTE_DFLT_DARG"]
-    if kind == INTEGERS["DISTRIBUTE_NONE"]:
-        if ranks != 1:
-            raise error("ARG", f"{function}: an axis with DISTRIBUTE_NONE must have 1 in 'psizes', got {ranks}.")
-        return np.arange(n)
-    if kind == INTEGERS["DISTRIBUTE_BLOCK"]:
-        size = -(-n // ranks) if block == default else block
-        if size < 1 or size * ranks < n:
-            raise error("ARG", f"{function}: {ranks} blocks of {block} do not hold {n} items.")
-        return np.arange(coordinate * size, min((coordinate + 1) * size, n))
-    size = 1 if block == default else block
-    if kind != INTEGERS["DISTRIBUTE_CYCLIC"] or size < 1:
-        raise error("ARG", f"{function}: 'distribs' holds {kind} with {block} in 'dargs'.")
-    index = np.arange(n)
-    chosen: np.ndarray = index[(index // size) % ranks == coordinate]
-    return chosen
-
-
-def _merged(offsets: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Join runs that follow each other in memory, and drop empty ones."""
-    if len(offsets) and not lengths.all():
-        offsets, lengths = offsets[lengths > 0], lengths[lengths > 0]
-    if len(offsets) < 2:
-        return offsets.astype(np.int64), lengths.astype(np.int64)
-    begins = np.concatenate([[True], offsets[1:] != offsets[:-1] + lengths[:-1]])
-    first = np.flatnonzero(begins)
-    return offsets[first].astype(np.int64), np.add.reduceat(lengths, first).astype(np.int64)
-
-
-def _repeated(signature: Signature, count: int) -> Signature:
-    if not count or not signature:
-        return ()
-    if len(signature) == 1:
-        return ((signature[0][0], signature[0][1] * count),)
-    return tuple(_joined(itertools.chain.from_iterable(itertools.repeat(signature, count))))
-
-
-def _joined(runs: Any) -> list[tuple[Element, int]]:
-    joined: list[tuple[Element, int]] = []
-    for element, count in runs:
-        if joined and joined[-1][0] == element:
-            joined[-1] = (element, joined[-1][1] + count)
-        else:
-            joined.append((element, count))
-    return joined
-
-
-def signatures_agree(sent: Signature, count: int, expected: Signature, size: int) -> bool:
-    """Tell whether `count` items that were sent may arrive as items of another signature, up to `size` bytes."""
-    if sent == expected or not sent or not expected:
-        return True
-    if any(element[0] == "*" for element, _ in (*sent, *expected)):
-        return True
-    if len(sent) == len(expected) == 1:
-        return sent[0][0] == expected[0][0]
-    total = sum(element[1] * number for element, number in sent) * count
-    capacity = sum(element[1] * number for element, number in expected)
-    first = _cut(_repeated(sent, count), total)
-    second = _cut(_repeated(expected, -(-total // capacity)), total)
-    return first == second
-
-
-def _cut(signature: Signature, size: int) -> Signature:
-    """Return the beginning of a signature that has a number of bytes."""
-    left, cut = size, []
-    for element, count in signature:
-        fitting = min(count, left // element[1])
-        if fitting:
-            cut.append((element, fitting))
-        left -= fitting * element[1]
-        if fitting < count:
-            break
-    return tuple(cut)
 
 
 # --- predefined types -------------------------------------------------------------------------------------------------
@@ -820,7 +723,7 @@ for _name, _pair in PAIRS.items():
     PREDEFINED[_name] = Datatype._make(
         np.array([_value[1], _index[1]], np.int64),
         np.array([_value[0].itemsize, _index[0].itemsize], np.int64),
-        tuple(_joined([((_kind, _value[0].itemsize), 1), (("i", _index[0].itemsize), 1)])),
+        tuple(joined([((_kind, _value[0].itemsize), 1), (("i", _index[0].itemsize), 1)])),
         0,
         _pair.itemsize,
         how=("NAMED", (_name,)),

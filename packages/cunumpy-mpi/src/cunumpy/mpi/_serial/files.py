@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cunumpy.mpi._serial import buffers
+from cunumpy.mpi._serial import specs
 from cunumpy.mpi._serial.constants import INTEGERS, integer, own
 from cunumpy.mpi._serial.datatypes import PREDEFINED, Datatype, as_datatype
 from cunumpy.mpi._serial.exceptions import error, file_error, no_pickle
@@ -345,7 +345,7 @@ class SerialFile(Errors):
         fd = self._open(function)
         if self._amode & _MODE["WRONLY"]:
             raise file_error("ACCESS", f"{function}: {self._path!r} was opened with MODE_WRONLY.")
-        target = buffers.simple(buf, function, "buf", write=True)
+        target = specs.simple(buf, function, "buf", write=True)
         self._whole(target, function)
         content = np.empty(target.nbytes, np.uint8)
         found = _read_runs(fd, self._runs(at * self._etype._size, target.nbytes), content)
@@ -354,7 +354,7 @@ class SerialFile(Errors):
 
     def _write(self, function: str, buf: Any, at: int) -> SerialStatus:
         fd = self._writable(function)
-        source = buffers.simple(buf, function, "buf", write=False)
+        source = specs.simple(buf, function, "buf", write=False)
         self._whole(source, function)
         content = source.load()
         if not isinstance(content, np.ndarray):

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any, ClassVar
 
 from cunumpy.errors import ArgumentTypeError
-from cunumpy.mpi._serial import buffers
+from cunumpy.mpi._serial import buffers, specs
 from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, PROC_NULL, UB, integer, own
 from cunumpy.mpi._serial.exceptions import error, no_pickle, would_wait
 from cunumpy.mpi._serial.pickling import PICKLE
@@ -62,7 +62,7 @@ class Message:
     def Irecv(self, buf: Any) -> SerialRequest:
         """Receive the message into a buffer, without waiting."""
         function = "Message.Irecv"
-        target = buffers.simple(buf, function, "buf", write=True)
+        target = specs.simple(buf, function, "buf", write=True)
         return self._deliver(Posted(self.tag, target, function))
 
     def recv(self, status: SerialStatus | None = None) -> Any:

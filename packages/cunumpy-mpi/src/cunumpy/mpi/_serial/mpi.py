@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.mpi._serial import buffers, communicators, exceptions, files, groups, messages, pickling, requests, windows
+from cunumpy.mpi._serial import (
+    buffers,
+    communicators,
+    exceptions,
+    files,
+    groups,
+    messages,
+    pickling,
+    requests,
+    specs,
+    windows,
+)
 from cunumpy.mpi._serial.constants import INTEGERS, integer
 from cunumpy.mpi._serial.datatypes import ALIASES, DATATYPE_NULL, PREDEFINED, TYPEDICT, Datatype
 from cunumpy.mpi._serial.operations import OP_NULL, PREDEFINED_OPS, Op
@@ -204,7 +215,7 @@ class SerialMPI:
     @staticmethod
     def Get_address(location: Any) -> int:
         """Return the address of memory."""
-        memory, _, on_device, _ = buffers.memory_of(location, "MPI.Get_address", "location", write=False)
+        memory, _, on_device, _ = specs.memory_of(location, "MPI.Get_address", "location", write=False)
         return int(memory.data.ptr if on_device else memory.ctypes.data)
 
     @staticmethod

@@ -9,7 +9,7 @@ import numpy as np
 
 from cunumpy import _arrays
 from cunumpy.errors import ArgumentError, ArgumentTypeError
-from cunumpy.mpi._serial import buffers
+from cunumpy.mpi._serial import buffers, specs
 from cunumpy.mpi._serial.constants import real_mpi
 from cunumpy.mpi._serial.datatypes import Datatype, dtype_of
 from cunumpy.mpi._serial.exceptions import error
@@ -103,8 +103,8 @@ class Op:
     def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:
         """Combine two buffers, and write the result to the second."""
         function = "Op.Reduce_local"
-        source = buffers.simple(inbuf, function, "inbuf", write=False)
-        target = buffers.simple(inoutbuf, function, "inoutbuf", write=True)
+        source = specs.simple(inbuf, function, "inbuf", write=False)
+        target = specs.simple(inoutbuf, function, "inoutbuf", write=True)
         same(source, target, function)
         self._check(source.type, function)
         first, second = source.load(), target.load()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cunumpy.mpi._serial import buffers
+from cunumpy.mpi._serial import buffers, specs
 from cunumpy.mpi._serial.communicators import SerialComm, forms, items_of
 from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, integer
 from cunumpy.mpi._serial.exceptions import error
@@ -60,8 +60,8 @@ class SerialTopocomm(SerialComm):
     def _equal_blocks(self, function: str, sendbuf: Any, recvbuf: Any) -> tuple[list[Buffer], list[Buffer]]:
         sources, destinations = self._neighbours()
         return (
-            buffers.many(sendbuf, function, "sendbuf", write=False, blocks=len(destinations), typed=False, plain=True),
-            buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=True),
+            specs.many(sendbuf, function, "sendbuf", write=False, blocks=len(destinations), typed=False, plain=True),
+            specs.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=True),
         )
 
     def _neighbor_alltoall(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
@@ -78,8 +78,8 @@ class SerialTopocomm(SerialComm):
 
     def _uneven(self, function: str, sendbuf: Any, recvbuf: Any, *, typed: bool) -> Callable[[], None]:
         sources, destinations = self._neighbours()
-        sent = buffers.many(sendbuf, function, "sendbuf", write=False, blocks=len(destinations), typed=typed)
-        received = buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=typed)
+        sent = specs.many(sendbuf, function, "sendbuf", write=False, blocks=len(destinations), typed=typed)
+        received = specs.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=typed)
         return self._exchange(function, sent, received)
 
     def _neighbor_allgather(self, function: str, sendbuf: Any, recvbuf: Any) -> Callable[[], None]:
@@ -92,8 +92,8 @@ class SerialTopocomm(SerialComm):
 
     def _to_all(self, function: str, sendbuf: Any, recvbuf: Any, *, plain: bool) -> Callable[[], None]:
         sources, destinations = self._neighbours()
-        source = buffers.simple(sendbuf, function, "sendbuf", write=False)
-        received = buffers.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=plain)
+        source = specs.simple(sendbuf, function, "sendbuf", write=False)
+        received = specs.many(recvbuf, function, "recvbuf", write=True, blocks=len(sources), typed=False, plain=plain)
         return self._exchange(function, [source] * len(destinations), received)
 
     Neighbor_alltoall: Callable[..., Any]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cunumpy.errors import ArgumentError
-from cunumpy.mpi._serial import buffers, messages
+from cunumpy.mpi._serial import buffers, messages, specs
 from cunumpy.mpi._serial.attributes import Attributes
 from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, integer, own
 from cunumpy.mpi._serial.datatypes import Datatype, as_datatype, dtype_of
@@ -56,7 +56,7 @@ class SerialWin(Attributes, Errors):
         made._memory = np.empty(0, np.uint8)
         made._on_device, made._owner = False, None
         if memory is not None:
-            made._memory, _, made._on_device, made._owner = buffers.memory_of(memory, function, "memory", write=True)
+            made._memory, _, made._on_device, made._owner = specs.memory_of(memory, function, "memory", write=True)
         return made
 
     _unit: int
@@ -98,7 +98,7 @@ class SerialWin(Attributes, Errors):
         self._check("Win.Attach")
         if self._flavor != "DYNAMIC":
             raise error("RMA_FLAVOR", "Win.Attach: only a window made by Create_dynamic takes memory.")
-        flat, _, on_device, owner = buffers.memory_of(memory, "Win.Attach", "memory", write=True)
+        flat, _, on_device, owner = specs.memory_of(memory, "Win.Attach", "memory", write=True)
         self._dynamic.append((memory, flat, on_device, owner))
 
     def Detach(self, memory: Any) -> None:
@@ -354,7 +354,7 @@ class SerialWin(Attributes, Errors):
         return self._memory_at(function, displacement, count, datatype)
 
     def _memory_at(self, function: str, displacement: int, count: int, datatype: Datatype) -> Buffer:
-        low, high = buffers._bounds(datatype, count)
+        low, high = buffers.bounds(datatype, count)
         if self._flavor == "DYNAMIC":
             for _, flat, on_device, owner in self._dynamic:
                 base = displacement - (flat.data.ptr if on_device else flat.ctypes.data)
@@ -381,7 +381,7 @@ class SerialWin(Attributes, Errors):
         self._check(function)
         if messages.checked_dest(target_rank, function, "target_rank") == PROC_NULL:
             return
-        source = buffers.simple(origin, function, "origin", write=False)
+        source = specs.simple(origin, function, "origin", write=False)
         place = self._target(function, source, target)
         buffers.check_move(source, place, function)
         place.store(source.load(), function)
@@ -394,7 +394,7 @@ class SerialWin(Attributes, Errors):
         self._check(function)
         if messages.checked_dest(target_rank, function, "target_rank") == PROC_NULL:
             return
-        result = buffers.simple(origin, function, "origin", write=True)
+        result = specs.simple(origin, function, "origin", write=True)
         place = self._target(function, result, target)
         buffers.check_move(place, result, function)
         result.store(place.load(), function)
@@ -414,11 +414,11 @@ class SerialWin(Attributes, Errors):
             raise error("OP", f"{function}: argument 'op' must be a predefined operation.")
         if messages.checked_dest(target_rank, function, "target_rank") == PROC_NULL:
             return
-        before = None if result is None else buffers.simple(result, function, "result", write=True)
+        before = None if result is None else specs.simple(result, function, "result", write=True)
         if operation == _NO_OP and before is not None:
             source = before
         else:
-            source = buffers.simple(origin, function, "origin", write=False)
+            source = specs.simple(origin, function, "origin", write=False)
         place = self._target(function, source, target)
         if before is not None:
             buffers.check_move(place, before, function)
@@ -442,7 +442,7 @@ class SerialWin(Attributes, Errors):
         """Combine one element with that in the window, and return in `result` what was there before."""
         function = "Win.Fetch_and_op"
         for name, value in (("origin", origin), ("result", result)):
-            count = buffers.simple(value, function, name, write=False).count if value is not None else 1
+            count = specs.simple(value, function, name, write=False).count if value is not None else 1
             if count != 1:
                 raise ArgumentError(f"{function}: argument {name!r} must have one element, got {count}.")
         self._accumulate(function, origin, result, target_rank, (target_disp, 1), op)
@@ -453,9 +453,9 @@ class SerialWin(Attributes, Errors):
         self._check(function)
         if messages.checked_dest(target_rank, function, "target_rank") == PROC_NULL:
             return
-        new = buffers.simple(origin, function, "origin", write=False)
-        old = buffers.simple(compare, function, "compare", write=False)
-        before = buffers.simple(result, function, "result", write=True)
+        new = specs.simple(origin, function, "origin", write=False)
+        old = specs.simple(compare, function, "compare", write=False)
+        before = specs.simple(result, function, "result", write=True)
         if not new.count == old.count == before.count == 1:
             raise ArgumentError(f"{function}: arguments 'origin', 'compare' and 'result' must have one element each.")
         dtype = dtype_of(new.type)
