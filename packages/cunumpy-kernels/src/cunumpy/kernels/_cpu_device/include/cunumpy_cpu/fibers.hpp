@@ -575,16 +575,18 @@ static void complete_as(Warp& warp, unsigned int lanes);
 
 [[noreturn]] __attribute__((noinline, cold)) static void fail_mask(Operation operation, unsigned int mask,
                                                                    const Thread& self) {
+    const char* const text = "%s with mask %#x, which does not name the calling lane,";
+#ifdef CUNUMPY_CPU_CHECK
     Message message;
     message.used = 0;
-    message.add("%s with mask %#x, which does not name the calling lane,", operation_name(operation), mask);
-#ifdef CUNUMPY_CPU_CHECK
-    if (self.place.file != nullptr && !add_header(message, self.place))
-        trap(message.text, self.place.file, (int)self.place.line);
+    message.add(text, operation_name(operation), mask);
+    const bool ours = self.place.file != nullptr && add_header(message, self.place);
+    trap(message.text, ours ? nullptr : self.place.file, (int)self.place.line);
 #else
-    (void)self;
+    char filled[100];  // stacks are counted
+    __builtin_snprintf(filled, sizeof filled, text, operation_name(operation), mask);
+    trap(filled);
 #endif
-    trap(message.text);
 }
 
 #ifdef CUNUMPY_CPU_CHECK
