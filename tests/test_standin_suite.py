@@ -36,9 +36,8 @@ def test_the_script_for_gpus_runs_and_prints_its_figures(builds: str) -> None:
     [
         {},
         pytest.param({"CUNUMPY_CPU_CHECK": "1"}, marks=pytest.mark.long),  # of all kernels, also ours
-        pytest.param({"CUNUMPY_FAKE_CUPY_ASYNC": "1"}, marks=pytest.mark.long),
     ],
-    ids=["as it is", "checked", "asynchronous"],
+    ids=["as it is", "checked"],
 )
 def test_the_suite_for_the_cupy_backend_passes(builds: str, settings: dict[str, str]) -> None:
     assert_passes(builds, str(FOLDER), str(FOLDER.parent / "gpu"), **{"CUNUMPY_CPU_CHECK": "0", **settings})
