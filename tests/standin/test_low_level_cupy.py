@@ -122,8 +122,8 @@ class TestStreamsAndEvents:
         runtime.eventRecord(start, stream.ptr)
         runtime.eventRecord(end, stream.ptr)
         runtime.streamWaitEvent(0, end)
-        runtime.eventQuery(end)
         runtime.eventSynchronize(end)
+        runtime.eventQuery(end)
         assert runtime.eventElapsedTime(start, end) >= 0
         runtime.eventDestroy(start)
         with pytest.raises(runtime.CUDARuntimeError, match="cudaErrorInvalidResourceHandle"):

@@ -33,6 +33,7 @@ class PendingEvent(cupy.cuda.Event):
         return self.waited
 
     def synchronize(self) -> None:
+        super().synchronize()
         self.waited = True
 
 
@@ -75,7 +76,9 @@ def test_to_host_async_of_odd_shapes() -> None:
 
 def test_a_finished_copy_is_not_waited_for() -> None:
     with xp.profiling.count_transfers() as counter:
-        xp.to_host_async(cupy.zeros(2)).result()
+        copied = xp.to_host_async(cupy.zeros(2))
+        cupy.cuda.Device().synchronize()
+        copied.result()
     assert counter.syncs == 0
 
 
@@ -170,6 +173,7 @@ def test_a_copy_that_fails_half_way_makes_the_earlier_one_stale(monkeypatch) -> 
 
     staging = HostStaging(2, float, buffers=1)
     kept = staging.copy(cupy.ones(2))
+    cupy.cuda.Device().synchronize()
     with monkeypatch.context() as patch:
         patch.setattr(cupy, "copyto", fail)
         with xp.profiling.count_transfers() as counter, pytest.raises(RuntimeError, match="half-way"):
@@ -191,6 +195,7 @@ def test_streams_and_events() -> None:
     staging, array = HostStaging(2, float), cupy.ones(2)
     stream, event = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Event()
     event.record()
+    stream.wait_event(event)
     for options in ({"stream": stream}, {"event": event}, {"stream": cupy.cuda.Stream.null}):
         np.testing.assert_array_equal(staging.copy(array, **options).result(), [1.0, 1.0])
     with pytest.raises(ArgumentError, match="only one"):

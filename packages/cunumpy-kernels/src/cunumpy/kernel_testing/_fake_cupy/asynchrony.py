@@ -51,6 +51,7 @@ POISON = 0xFF  # NaN as float, -1 as int
 _MOST_WORK: Any = 10_000  # of deciding whether two strided selections meet
 _MOST_STREAMS = 64  # that are kept in mind although nobody waits for them
 _MOST_WRITES = 64  # to one piece of memory that are told apart
+_MOST_FREED = 64  # pieces of memory that are kept in mind when they are gone
 
 
 def is_on() -> bool:
@@ -370,6 +371,7 @@ def _take_from_freed(area: _Area, key: int, clock: Clock) -> bool:
     area.stream = key
     while _freed:
         _free.append(_freed.popleft())
+    del _free[:-_MOST_FREED]
     for other in _free:
         if other.stream == key and area.size <= other.size:
             _free.remove(other)
