@@ -33,7 +33,9 @@ def test_importing_it_imports_neither_pytest_nor_cupy() -> None:
 def test_it_is_not_active_by_itself() -> None:
     assert not fake_cupy_active()
     assert run("import sys, cunumpy; print('cupy' in sys.modules)") == "False"
-    with pytest.raises(TypeError, match=r"host_buffer\(\) needs an array of the CuPy stand-in, got numpy.ndarray"):
+    with pytest.raises(
+        TypeError, match=r"host_buffer: argument 'array' must be an array of the stand-in for CuPy, got numpy.ndarray"
+    ):
         host_buffer(np.zeros(2))
 
 

@@ -79,8 +79,8 @@ def test_arguments_are_checked():
     for arguments, text in (
         ({"width": 1.0}, "'width' must be an integer, or one for each axis, got float"),
         ({"width": [None]}, "'width' must be an integer, or one for each axis"),
-        ({"axes": [0.5]}, "'axes' must hold integers"),
-        ({"axes": 0}, "'axes' must hold integers"),
+        ({"axes": [0.5]}, "'axes' must be an integer, got float"),
+        ({"axes": 0}, "'axes' must be a list of axes, got 0"),
     ):
         with pytest.raises(ArgumentTypeError, match=text):
             xp.mpi.exchange_ghosts(grid, np.zeros(5), **arguments)

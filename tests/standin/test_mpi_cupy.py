@@ -46,7 +46,7 @@ def test_producers_of_device_arrays_are_cudas(producer) -> None:
     for call in (
         lambda: xp.mpi.synchronize_for_mpi(xp.zeros(2), **producer),
         lambda: mpi_buffer(xp.zeros(2), cuda_aware=False, **producer).__enter__(),
-        lambda: exchange(None, sends=[(xp.zeros(2), 0, 0)], cuda_aware=False, **producer),
+        lambda: exchange(xp.mpi.get_mpi(False).COMM_SELF, sends=[(xp.zeros(2), 0, 0)], cuda_aware=False, **producer),
     ):
         with pytest.raises(ArgumentTypeError, match=text):
             call()
