@@ -127,7 +127,8 @@ def _function(shell: Any, setup: str, statement: str) -> FunctionType:
 
 
 def _parsed(shell: Any, text: str, name: str) -> list[ast.stmt]:
-    return ast.parse(shell.transform_cell(text), f"<{name} of %xp_timeit>").body
+    parsed: ast.Module = ast.parse(shell.transform_cell(text), f"<{name} of %xp_timeit>")
+    return parsed.body
 
 
 def _definition(body: list[ast.stmt]) -> ast.FunctionDef:

@@ -11,7 +11,7 @@ from cunumpy.cuda import check_cuda, cuda_include_dir
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, MissingPackageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from cunumpy.arguments._struct import CudaStruct
@@ -136,7 +136,7 @@ def _called(name: str) -> str:
 
 
 def _of_device(
-    struct: CudaStruct, include: str | None, include_dirs: list[str | Path], options: list[str]
+    struct: CudaStruct, include: str | None, include_dirs: Sequence[str | Path], options: list[str]
 ) -> dict[str, int]:
     from cunumpy import to_numpy
 
@@ -156,7 +156,7 @@ def _of_device(
 
 
 def _of_compiler(
-    struct: CudaStruct, include: str | None, include_dirs: list[str | Path], options: list[str]
+    struct: CudaStruct, include: str | None, include_dirs: Sequence[str | Path], options: list[str]
 ) -> dict[str, int]:
     # The compiler writes the value of a template argument into the kernel's name.
     quantities = _quantities(struct, _CONSTANT_OFFSET)

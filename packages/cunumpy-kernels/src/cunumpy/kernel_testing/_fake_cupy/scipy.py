@@ -151,7 +151,8 @@ class Proxy(metaclass=_Kind):
         return _attribute(type(self._wrapped), self._wrapped, name)
 
     def __dir__(self) -> list[str]:
-        names = _names_of(type(self._wrapped))
+        kind: Any = type(self._wrapped)
+        names = _names_of(kind)
         return [name for name in dir(self._wrapped) if name[0] != "_" and (names is None or name in names)]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -171,7 +172,8 @@ def _proxy_class(kind: Any) -> Any:
 
 def _proxy(wrapped: Any) -> Proxy:
     """Return the proxy of an object."""
-    made: Proxy = object.__new__(_proxy_class(type(wrapped)))
+    kind: Any = type(wrapped)
+    made: Proxy = object.__new__(_proxy_class(kind))
     made._wrapped = wrapped
     return made
 
@@ -321,7 +323,8 @@ class _ScipyModule(types.ModuleType):
         elif name in calls["functions"]:
             served = _called_as_by_cupy(path, name, value, strict)
         elif isinstance(value, type) and not issubclass(value, BaseException):
-            served = _proxy_class(value)
+            kind: Any = value
+            served = _proxy_class(kind)
             served._strict = strict
         elif callable(value) and not isinstance(value, type):
             served = _converting(value, strict=strict)
