@@ -581,3 +581,15 @@ extern "C" __global__ void k(double* y) { y[0] = A; y[1] = B(2); y[2] = C; y[3] 
     options = ["-DA=5", "-D", "B(x)=x*A", "-DGONE", "-UGONE", f"--pre-include={tmp_path / 'given.h'}", "-DD"]
     run(source, y, grid=1, block=1, options=options)
     assert list(y) == [5, 10, 6, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "before"),
+    [(("-DNDEBUG",), ""), (("-D", "NDEBUG=1"), ""), ((), "#define NDEBUG\n#include <cassert>\n")],
+    ids=["option", "two words", "source"],
+)
+def test_assertions_are_left_out_with_ndebug(options, before):
+    source = 'extern "C" __global__ void positive(int n) { assert(n > 0); }'
+    run_on_cpu(CudaKernel(before + source, "positive", options=options), (-1,), grid=1, block=1)
+    with pytest.raises(KernelError, match="assertion `n > 0` failed"):
+        run_on_cpu(CudaKernel(source, "positive"), (-1,), grid=1, block=1)

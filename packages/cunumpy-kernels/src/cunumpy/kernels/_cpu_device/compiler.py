@@ -217,6 +217,8 @@ def as_directives(flags: Sequence[str]) -> tuple[list[str], list[str]]:
             lines.append(f"#define {name} {text if equals else 1}")
         else:
             lines.append(f"#undef {value}" if option == "-U" else f'#include "{value}"')
+    if any(line.startswith(("#define NDEBUG ", "#undef NDEBUG")) for line in lines):
+        lines.append("#include <assert.h>")  # our headers have defined assert without it
     return rest, lines
 
 

@@ -77,9 +77,4 @@ inline void __prof_trigger(int) {}
 #define __builtin_assume(...) ((__VA_ARGS__) ? (void)0 : __builtin_unreachable())
 #endif
 
-#undef assert
-#ifdef NDEBUG
-#define assert(...) ((void)0)
-#else
-#define assert(...) ((__VA_ARGS__) ? (void)0 : cunumpy_cpu::fail_assertion(#__VA_ARGS__, __FILE__, __LINE__))
-#endif
+#include "../assert.h"
