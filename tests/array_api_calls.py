@@ -1111,6 +1111,11 @@ def _verdict(name: str, call: Call) -> Any:
     result = _called(judge(), name, call)
     if name == "isin" and call.kwargs.get("invert"):  # which the judge forgets, in 2.6.1
         return judge().logical_not(result)
+    if (
+        name == "sign" and (x := np.asarray(call.args[0])).dtype.kind == "c"
+    ):  # which overflows there for denormal numbers
+        scaled = np.where(np.abs(x) < np.finfo(x.dtype).tiny, x * np.asarray(2**64, x.dtype), x)
+        return _called(judge(), name, call._replace(args=(scaled.astype(x.dtype),)))
     return result
 
 

@@ -57,8 +57,8 @@ NUMBERS: list[Any] = [
 AXES: list[Any] = [0, 1, -1, (0, 1), (), None, 2, (0, 0), np.int64(1), True, 1.0]
 
 MAKERS = {
-    "elementwise": lambda: ElementwiseKernel("T x, T y", "T z", "z = x * 3 + y", "in_c"),
-    "two outputs": lambda: ElementwiseKernel("T x, float64 y", "T z, int64 w", "z = x * 3 + y; w = i", "in_c"),
+    "elementwise": lambda: ElementwiseKernel("T x, T y", "T z", "z = x + x + y", "in_c"),
+    "two outputs": lambda: ElementwiseKernel("T x, float64 y", "T z, int64 w", "z = x + x + T(y); w = i", "in_c"),
     "reduction": lambda: ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "in_c"),
 }
 

@@ -441,3 +441,26 @@ def test_arrays_keep_what_was_written_if_a_report_is_interrupted(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         emulate_cuda_kernel(CudaKernel(POINTERS, "write_behind"), x, y + 1, 32, 1, grid=2, block=32)
     assert (x == 1).all()
+
+
+ASYNCHRONOUS = """
+#include <cooperative_groups/memcpy_async.h>
+extern "C" __global__ void fetched(const int* x, int* y, int bytes) {
+    __shared__ int part[32];
+    auto group = cooperative_groups::this_thread_block();
+    cooperative_groups::memcpy_async(group, part, x, bytes);  // here: beyond x
+    cooperative_groups::wait_prior<0>(group);
+    y[threadIdx.x] = part[31 - threadIdx.x];  // here: unwritten
+}
+"""
+
+
+def test_copies_by_a_group_write_what_is_read_later():
+    kernel = CudaKernel(ASYNCHRONOUS, "fetched")
+    x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    emulate_cuda_kernel(kernel, x, y, 128, grid=1, block=32)
+    np.testing.assert_array_equal(y, x[::-1])
+    with pytest.raises(KernelError, match="memory that nobody has written: read of 4 bytes at byte 124 of part"):
+        emulate_cuda_kernel(kernel, x, y, 124, grid=1, block=32)
+    with pytest.raises(KernelError, match=r"out of bounds: read of 4 bytes at x\[20\] by .*fetched\.cu:6"):
+        emulate_cuda_kernel(kernel, x[:20], y, 128, grid=1, block=32)

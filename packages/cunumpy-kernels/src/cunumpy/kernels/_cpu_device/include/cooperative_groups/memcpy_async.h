@@ -9,7 +9,9 @@ template <class Group, class To, class From>
 inline void memcpy_async(const Group& group, To* to, const From* from, unsigned long bytes) {
     const unsigned long threads = (unsigned long)group.size(), rank = (unsigned long)group.thread_rank();
     const unsigned long part = (bytes + threads - 1) / threads, first = rank * part;
-    if (first < bytes) __builtin_memcpy((char*)to + first, (const char*)from + first, part < bytes - first ? part : bytes - first);
+    if (first >= bytes) return;
+    const unsigned long here = part < bytes - first ? part : bytes - first;
+    cunumpy_cpu_builtins::memcpy<>((char*)to + first, (const char*)from + first, here);
 }
 template <class Group>
 inline void wait(const Group& group) {
