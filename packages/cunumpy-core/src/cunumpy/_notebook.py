@@ -144,8 +144,12 @@ def _module(definition: ast.FunctionDef) -> ast.Module:
 
 def _assigned(body: list[ast.stmt]) -> set[str]:
     """Give the names that statements assign in the function that they are the body of."""
-    table = symtable.symtable(ast.unparse(_module(_definition(body))), "<%xp_timeit>", "exec")
-    return {symbol.get_name() for symbol in table.get_children()[0].get_symbols() if symbol.is_local()}
+    tree = ast.parse(ast.unparse(_module(_definition(body))))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.comprehension):  # from Python 3.12 on its names are told as the function's
+            node.target = ast.Name(_NAME, ast.Store())
+    table = symtable.symtable(ast.unparse(tree), "<%xp_timeit>", "exec")
+    return {symbol.get_name() for symbol in table.get_children()[0].get_symbols() if symbol.is_local()} - {_NAME}
 
 
 def _uses_device(function: FunctionType, values: dict[str, Any]) -> bool:
