@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from array_kinds import ARRAYS, KINDS, ArrayKind, ForeignDeviceArray, as_compared
@@ -176,6 +176,7 @@ def views(draw: st.DrawFn) -> np.ndarray:
 
 
 @given(views(), st.booleans())
+@example(np.lib.stride_tricks.as_strided(np.arange(9, dtype=np.int32), (2, 1, 1), (8, 8, 48)), True)
 def test_pyccel_reads_the_right_elements(view: np.ndarray, strided: bool) -> None:
     result = as_kernel_array(view, like=HOST, strided=strided)
     np.testing.assert_array_equal(result, view)

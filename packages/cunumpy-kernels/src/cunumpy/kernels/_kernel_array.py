@@ -472,13 +472,13 @@ def _has_gaps_only(array: np.ndarray) -> bool:
     """Tell whether an array is in C order with gaps, so that Pyccel's functions address it rightly.
 
     They compute the shape of the array that it is a slice of by dividing strides, so each has to be a multiple of the
-    next.
+    next, and at least as large, also where the next axis has one element alone.
     """
     span = divisor = array.itemsize
     last = array.ndim - 1
     for axis in range(last, -1, -1):
         stride = array.strides[axis]
-        if stride < span or stride % divisor:
+        if stride < span or stride % divisor or (axis != last and stride < array.strides[axis + 1]):
             return False
         span += (array.shape[axis] - 1) * stride
         if axis != last:
