@@ -276,7 +276,7 @@ def test_alignment_and_structs_are_checked():
             CudaStruct("S", [("x", "double")], alignment=alignment)
     with pytest.raises(ArgumentError, match="argument 'alignment' is 1180591620717411303424, and a kernel's"):
         CudaStruct("S", [("x", "double")], alignment=2**70)
-    with pytest.raises(ArgumentTypeError, match="argument 'alignment' must be an int, got float"):
+    with pytest.raises(ArgumentTypeError, match="argument 'alignment' must be an integer, got float"):
         CudaStruct("S", [("x", "double")], alignment=8.0)
     with pytest.raises(ArgumentTypeError, match="pass CudaStruct objects"):
         CudaStruct("S", [("x", "In")], structs=["In"])

@@ -7,7 +7,8 @@ from cunumpy._installation import require_compatible as _require_compatible
 
 _require_compatible("cunumpy-kernels")
 
+from cunumpy.arguments._header_file import write_cuda_header
 from cunumpy.arguments._objects import CudaArguments, CudaStructArguments
-from cunumpy.arguments._struct import CudaStruct, CudaStructValue, write_cuda_header
+from cunumpy.arguments._struct import CudaStruct, CudaStructValue
 
 __all__ = ["CudaArguments", "CudaStruct", "CudaStructArguments", "CudaStructValue", "write_cuda_header"]

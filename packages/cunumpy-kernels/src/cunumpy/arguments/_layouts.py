@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cunumpy import _backend
 from cunumpy._gate import as_paths, as_strings, describe
+from cunumpy.arguments._header_text import VIEW_HEADER, include_line, with_members
 from cunumpy.cuda import check_cuda, cuda_include_dir
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, MissingPackageError
 
@@ -52,8 +53,6 @@ _STAND_INS = {
 
 
 def _preamble(struct: CudaStruct, include: str | None, *, stand_in: bool) -> str:
-    from cunumpy.arguments._struct import include_line, with_members
-
     if include is not None:
         if not isinstance(include, str):
             raise ArgumentTypeError(
@@ -63,7 +62,7 @@ def _preamble(struct: CudaStruct, include: str | None, *, stand_in: bool) -> str
     structs = with_members([struct])
     ctypes = " ".join(field.ctype for one in structs for field in one.fields)
     words = dict.fromkeys(re.findall(r"\w+", ctypes))
-    lines = ['#include "cunumpy/array_view.cuh"'] if any(one.has_views for one in structs) else []
+    lines = [VIEW_HEADER] if any(one.has_views for one in structs) else []
     for word in words:
         line = (_STAND_INS if stand_in else _HEADERS).get(word)
         if word in _STANDARD or word in _OTHER:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from cunumpy._gate import describe
 from cunumpy.arguments._current_device import device_of_arrays
 from cunumpy.arguments._protocol import NUMBER_TYPES
-from cunumpy.arguments._struct import CudaStruct, _shown
+from cunumpy.arguments._struct import CudaStruct, shown
 from cunumpy.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
 
 
 class CudaArguments:
@@ -46,7 +46,7 @@ class CudaArguments:
         return self.values
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(_shown, self.values))})"
+        return f"{type(self).__name__}({', '.join(map(shown, self.values))})"
 
 
 class CudaStructArguments(CudaArguments):
@@ -147,17 +147,19 @@ class CudaStructArguments(CudaArguments):
     def _repack_changed(self, state: tuple[Any, ...], now: tuple[Any, ...]) -> np.void:
         """Check and pack the fields that are other objects than before."""
         packed, values, shapes, read, count, before = state
-        struct, data, device = type(self).struct, bytearray(before), device_of_arrays()
-        settled = True
-        for index, old in enumerate(values):
-            new = now[index]
+        struct, data, settled = type(self).struct, bytearray(before), True
+        for old, new, packing in zip(values, now, struct._packing):  # noqa: B905 - shapes come after the values
             if new is not old:
-                pack_into, offset, numbers = struct._packing[index]
-                pack_into(data, offset, *numbers(new, device))
-                settled = settled and (type(new) in NUMBER_TYPES or hasattr(getattr(new, "data", None), "ptr"))
+                pack_into, offset, numbers = packing
+                if type(new) in NUMBER_TYPES:  # which are on no device
+                    pack_into(data, offset, *numbers(new, None))
+                else:
+                    pack_into(data, offset, *numbers(new, device_of_arrays()))
+                    settled = settled and hasattr(getattr(new, "data", None), "ptr")
         if data != before:
-            packed = struct._as_void(data)
-        self.__dict__["_cunumpy_packed"] = (packed, now[:count] if settled else None, shapes, read, count, data)
+            packed = np.ndarray((), struct.dtype, bytes(data))[()]  # as `_as_void` does, without a call
+        known = (now[:count] if shapes else now) if settled else None
+        self.__dict__["_cunumpy_packed"] = (packed, known, shapes, read, count, data)
         return packed  # type: ignore[no-any-return]
 
     def _repack(self) -> np.void:
@@ -203,5 +205,5 @@ class CudaStructArguments(CudaArguments):
     def __repr__(self) -> str:
         struct = getattr(type(self), "struct", None)
         names = [] if struct is None else [field.name for field in struct.fields]
-        listed = ", ".join(f"{name}={_shown(getattr(self, name, None))}" for name in names)
+        listed = ", ".join(f"{name}={shown(getattr(self, name, None))}" for name in names)
         return f"{type(self).__name__}({listed})"

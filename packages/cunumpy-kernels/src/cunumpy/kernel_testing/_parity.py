@@ -14,7 +14,7 @@ import numpy as np
 from cunumpy import to_numpy
 from cunumpy._backend import cupy_unavailable_reason, use_backend
 from cunumpy._gate import describe, given
-from cunumpy.arguments._packing import is_device
+from cunumpy.arguments._packer import is_device
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
 from cunumpy.kernels import Kernel, KernelCatalog, use_host_kernel_implementation
 from cunumpy.kernels._cpu_device.compiler import find_compiler

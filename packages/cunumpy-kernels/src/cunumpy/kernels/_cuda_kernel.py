@@ -16,7 +16,8 @@ from cunumpy import _backend, _transfers
 from cunumpy._arrays import is_foreign_device_array
 from cunumpy._gate import as_truth, describe, given
 from cunumpy.arguments._current_device import current_device, device_of_arrays
-from cunumpy.arguments._packing import check_devices, is_device, member_of, packer
+from cunumpy.arguments._packer import is_device
+from cunumpy.arguments._packing import check_devices, member_of, packer
 from cunumpy.arguments._protocol import LEAF_TYPES, NUMBER_TYPES, expand, members
 from cunumpy.cuda import (
     DEBUG_OPTIONS,

@@ -15,7 +15,7 @@ from cunumpy import _transfers
 from cunumpy._backend import get_backend
 from cunumpy._call_sites import warn
 from cunumpy._gate import as_path, describe
-from cunumpy.arguments._packing import is_device
+from cunumpy.arguments._packer import is_device
 from cunumpy.arguments._protocol import expand
 from cunumpy.errors import (
     ArgumentError,
