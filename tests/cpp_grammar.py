@@ -9,12 +9,16 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 WORDS = [
     *("char", "signed char", "unsigned char", "short", "unsigned short int", "int", "unsigned", "signed int", "long"),
     *("long unsigned", "long long int", "unsigned long long", "bool", "float", "double"),
 ]
+_PLAIN_WORDS = {"const", "volatile", *" ".join(WORDS).split()}
 NAMED = [
     *("std::int64_t", "::uint32_t", "size_t", "int8_t", "uintptr_t", "__half", "float3", "double2", "uchar4", "dim3"),
     *("complex<float>", "thrust::complex<double>", "cuDoubleComplex", "::std::size_t", "longlong3", "half2"),
@@ -53,16 +57,17 @@ class Drawn(NamedTuple):
     expression: str
     arguments: list[str] | None
     members: list[str]
+    structs: dict[str, list[str]] = {}  # noqa: RUF012 - of a kernel's parameters: the C++ for each, and its members
 
 
 @dataclass
 class Space:
     """A namespace that is being written: what has a name in it."""
 
-    path: tuple[str, ...] = ()
+    path: tuple[tuple[str, bool], ...] = ()
+    """Names, "" for one without, and whether each is an inline namespace."""
     types: list[str] = field(default_factory=list)
     constants: list[str] = field(default_factory=list)
-    structs: list[str] = field(default_factory=list)
 
 
 class Grammar:
@@ -83,6 +88,8 @@ class Grammar:
         self.macros: list[str] = []  # that stand for numbers
         self.type_macros: list[str] = []
         self.bound: list[str] = []  # template parameters that are types
+        self.odd = True  # members of any kind, rather than such as kernels mostly have
+        self.structs: list[str] = []  # that are defined, as they are called from outside of all namespaces
 
     # --- names
 
@@ -129,10 +136,23 @@ class Grammar:
     def known_types(self) -> list[str]:
         found = []
         for depth, space in enumerate(self.spaces):
-            for name in space.types:
-                path = "::".join((*space.path, name))
-                found.append(path if self.chance(0.3) and depth else name)
+            found += [self.called(space.path, one) if self.chance(0.3) and depth else one for one in space.types]
         return found + self.type_macros + self.bound
+
+    def called(self, path: Sequence[tuple[str, bool]], name: str) -> str:
+        """Return a qualified name, perhaps without some of the inline namespaces in it."""
+        spaces = [space for space, inline in path if space and not (inline and self.chance(0.5))]
+        return "::".join([*spaces, name])
+
+    def space(self) -> str:
+        """Begin a namespace inside the last one, sometimes an inline one or one without a name; return its head."""
+        inline, name = self.chance(0.4), "" if self.chance(0.08) else self.new("n")
+        self.spaces.append(Space((*self.spaces[-1].path, (name, inline or not name))))
+        attribute = self.one("", "", "[[maybe_unused]] ")
+        word = "inline " if inline else ""
+        if inline and name and self.chance(0.25):  # what is inline the first time always is
+            return f"inline namespace {name} {{ }} namespace {attribute}{name} {{"
+        return f"{word}namespace {attribute}{name} {{"
 
     def base(self) -> str:
         """Return a type without declarator, its words in any order."""
@@ -273,14 +293,14 @@ class Grammar:
     def sibling(self) -> str:
         """Return a namespace, of which there are several ways to reach what is in it."""
         space, outer = self.new("n"), self.spaces[-1]
-        self.spaces.append(Space((*outer.path, space)))
-        inside, inner = self.declarations(4), self.spaces.pop()
         form = self.one("", "using namespace", "using", "inline")
+        self.spaces.append(Space((*outer.path, (space, form == "inline"))))
+        inside, inner = self.declarations(4), self.spaces.pop()
         before, after = f"{space}::", ""
         if form == "using namespace":
             before, after = (
                 self.one("", before),
-                f"using namespace {self.one('', '::'.join((*outer.path, '')))}{space};",
+                f"using namespace {self.one(space, self.called(outer.path, space))};",
             )
         elif form == "inline":
             before = self.one("", before)
@@ -329,6 +349,8 @@ class Grammar:
     def default(self, pointer: str, base: str) -> str:
         if pointer:
             return self.one("nullptr", "0", "{}", "NULL")
+        if not _PLAIN_WORDS.issuperset(base.split()) and self.chance(0.6):  # perhaps a class
+            return "{}"
         return self.one(
             "{}", "0", "1", "(1 < 2)", "1 < 2", "2 > (1)", "3 >> (1)", f"({self.expression()})", "sizeof(int[3])",
             "[] { return 1; }()", "'>'", "(0, 1)", "sizeof(\"a,)\")", f"{self.one(*LITERALS)} < 3", "pick<1, 2>(3)",
@@ -355,47 +377,56 @@ class Grammar:
         )
         return f"template <{', '.join(parts)}>", [one.strip() for one in arguments.split(", ") if one]
 
-    def kernel(self) -> Drawn:
-        """Return a source with a kernel."""
+    def kernel(self, structs: int = 0) -> Drawn:
+        """Return a source with a kernel, whose parameters have as many types of structs that the source defines."""
         name, parts = (
             f"kernel_{self.number}",
             ["template <int A, int B> constexpr int pick(int x) { return x + A + B; }"],
         )
         parts.append(self.declarations(4))
-        opened: list[str] = []
-        for _ in range(self.rng.choice([0, 0, 1, 1, 2])):
-            space = self.new("n")
-            inline = self.one("", "", "inline ")
-            opened.append(space)
-            self.spaces.append(Space(tuple(opened)))
-            parts += [f"{inline}namespace {self.one('', '', '[[maybe_unused]] ')}{space} {{", self.declarations(4)]
-        outside = bool(opened) and self.chance(0.25)  # defined behind its namespaces
-        inner = "::".join([*opened, name])
+        places: dict[str, list[str]] = {}
+        for depth in range(most := self.rng.choice([0, 0, 1, 1, 2, 3])):
+            parts += self.struct_types(places, structs if depth == 0 else 0)
+            parts += [self.space(), self.declarations(4)]
+        if not most:
+            parts += self.struct_types(places, structs)
+        path = self.spaces[-1].path
+        outside = bool(path) and self.chance(0.25)  # defined behind its namespaces
         for kind in self.spaces[-1].types[:1]:  # what a block inside says is no matter
             parts.append(f"inline void {self.new('f')}() {{ typedef char {kind.partition('<')[0]}; }}")
         template, arguments = ("", None) if outside else self.template()
         linkage = "" if template or outside or self.chance(0.6) else ' extern "C"'
         listed, with_default = [], False
-        for number in range(self.rng.randint(0, 6)):
+        for number in range(self.rng.randint(structs > 0, 6)):
             with_default = not outside and (with_default or (number > 1 and self.chance(0.3)))
-            listed.append(self.parameter(default=with_default))
+            parameter = self.parameter if not structs or self.chance(0.4) else self.struct_parameter
+            listed.append(parameter(default=with_default))
         parameters = ", ".join(listed) or self.one("", "void")
-        closing = "} " * len(opened)
+        twin = path and self.chance(0.12)  # another kernel of the name, in the namespace around or beside
+        other = f"__global__ void {name}(int, {self.plain()}) {{ }}" if twin else ""
+        if twin and self.chance(0.5):
+            other = f"{self.one('', 'inline ')}namespace {self.new('n')} {{ {other} }}"
+        closing = "} " * (len(path) - 1) + other + " }" * bool(path)
         if outside:
-            parts += [f"__global__ void {name}({parameters});", closing, self.head("", inner, parameters, "")]
+            parts += [f"__global__ void {name}({parameters});", closing]
+            parts.append(self.head("", self.called(path, name), parameters, "", alone=False))
         else:
-            if self.chance(0.2) and not template and " = " not in parameters:
+            before = self.chance(0.2) and not template and " = " not in parameters
+            if before:
                 parts.append(f"{linkage} void __global__ {name}({parameters});")
-            parts += [self.head(template, name, parameters, linkage), closing]
-        source = self.disguised("\n".join(parts) + self.one("\n", " ", "\n" + self.later(opened)))
+            parts += [self.head(template, name, parameters, linkage, alone=not before), closing]
+        source = self.disguised("\n".join(parts) + self.one("\n", " ", "\n" + self.later()))
         arguments_text = "" if arguments is None else f"<{', '.join(arguments)}>"
-        return Drawn(source, inner if self.chance(0.5) else name, inner + arguments_text, arguments, [])
+        whole = self.called(path, name)
+        end = whole if twin or outside else "::".join(whole.split("::")[self.rng.randint(0, whole.count("::")) :])
+        return Drawn(source, end, whole + arguments_text, arguments, [], places)
 
-    def later(self, opened: list[str]) -> str:
+    def later(self) -> str:
         """Return what comes behind the kernel, and does not change it."""
         return " ".join(f"typedef char {kind}_later;" for kind in self.spaces[0].types[:1] if kind.isidentifier())
 
-    def head(self, template: str, name: str, parameters: str, linkage: str) -> str:
+    def head(self, template: str, name: str, parameters: str, linkage: str, *, alone: bool) -> str:
+        """Return the definition of a kernel, which may be the only declaration."""
         trailing = self.chance(0.15)
         returned = "auto" if trailing else "void"
         words = ["__global__", returned]
@@ -409,7 +440,8 @@ class Grammar:
         words.sort(key=lambda word: not word.startswith("[["))
         if linkage:
             words = [word for word in words if not word.startswith("[[")]
-        after = self.one("", "", " noexcept", " noexcept(sizeof(int) > 2)") + (" -> void" if trailing else "")
+        after = self.one("", "", " noexcept", " noexcept(sizeof(int) > 2)") if alone else ""
+        after += " -> void" if trailing else ""
         if template and self.chance(0.3):
             template += f" requires (sizeof({self.bound[0]}) > 0) && true" if self.chance(0.5) else " requires (1 > 0)"
         body = self.one("{ }", "{ int a = 1; { ++a; } }", "{ /* } */ }")
@@ -420,46 +452,79 @@ class Grammar:
     def struct(self) -> Drawn:
         """Return a source with a struct; its members are asked about."""
         name = f"Struct_{self.number}"
-        parts, opened = [self.declarations(4)], []
-        if self.chance(0.3):
-            space = self.new("n")
-            opened.append(space)
-            self.spaces.append(Space((space,)))
-            parts += [f"namespace {space} {{", self.declarations(3)]
+        parts = [self.declarations(4)]
+        for _ in range(self.rng.choice([0, 0, 0, 1, 2])):
+            parts += [self.space(), self.declarations(3)]
         members: list[str] = []
+        path = self.spaces[-1].path
+        parts += [self.struct_text(name, members), "}" * len(path)]
+        whole = self.called(path, name)
+        return Drawn(self.disguised("\n".join(parts)), self.one(name, whole), whole, None, members)
+
+    def struct_types(self, places: dict[str, list[str]], count: int) -> list[str]:
+        """Return definitions of structs, some in namespaces, for parameters and members of later ones."""
+        parts = []
+        for _ in range(count):
+            kind, members, inside = self.new("Struct"), list[str](), self.chance(0.3)
+            self.odd = self.chance(0.2)
+            head = self.space() if inside else ""
+            parts += [head, self.struct_text(kind, members), "}" * inside]
+            self.structs.append(self.called(self.spaces[-1].path, kind))
+            places[self.structs[-1]] = members
+            if inside:
+                self.spaces.pop()
+            if self.chance(0.2):
+                self.structs.append(alias := self.new("A"))
+                parts.append(self.one(f"using {alias} = {self.structs[-2]};", f"typedef {self.structs[-2]} {alias};"))
+        return parts
+
+    def struct_parameter(self, *, default: bool) -> str:
+        name, kind = self.one(self.new("x"), self.new("x"), ""), self.one(*self.structs)
+        const = self.one("", "", "const ", "const ")
+        form = self.rng.randrange(8)
+        if form < 4:
+            word = self.one("", "", "struct ") if "A" not in kind else ""
+            return f"{self.one('', '[[maybe_unused]] ')}{const}{word}{kind} {name}{' = {}' if default else ''}"
+        if form < 7:
+            pointer = self.one("*", " *", "* __restrict__ ", "*const ")
+            return f"{const}{kind}{pointer}{name}{' = nullptr' if default else ''}"
+        return f"Array{self.rng.randint(1, 3)}D<{const}{kind}> {name}{' = {}' if default else ''}"
+
+    def struct_text(self, name: str, members: list[str]) -> str:
+        """Return the definition of a struct."""
+        before_it = ""
         body = " ".join(self.member(members) for _ in range(self.rng.randint(1, 7)))
         before = self.one(
             "", "", "", "", "alignas(16) ", "__align__(8) ", "__attribute__((aligned(32))) ", "[[maybe_unused]] "
         )
-        if self.chance(0.04):
+        if self.odd and self.chance(0.04):
             before += self.one("__attribute__((packed)) ", "alignas(double) ", "alignas(2 << 3) ")
         keyword = self.one("struct", "struct", "class")
         body = ("public: " if keyword == "class" else "") + body
         final = self.one("", "", " final")
         base = ""
-        if self.chance(0.03):
-            parts.append("struct Base_" + name + " { int base; };")
+        if self.odd and self.chance(0.03):
+            before_it = f"struct Base_{name} {{ int base; }};\n"
             base = f" : Base_{name}"
         if self.chance(0.15) and not final and not base:
             text = f"typedef struct {before}{self.one('', name + '_tag ')}{{ {body} }} {name};".replace("public: ", "")
         else:
             text = f"{keyword} {before}{name}{final}{base} {{ {body} }};"
-        if self.chance(0.03):
+        if self.odd and self.chance(0.03):
             text = f"\n#pragma pack(push, 2)\n{text}\n#pragma pack(pop)\n"
         if self.chance(0.1):
             text = f"struct {name}; {text}" if "typedef" not in text else text
-        parts += [text, "}" * len(opened)]
-        return Drawn(self.disguised("\n".join(parts)), name, "::".join([*opened, name]), None, members)
+        return before_it + text
 
     def member(self, members: list[str]) -> str:
         if self.chance(0.3):
             return self.no_member()
         count = self.rng.choice([1, 1, 1, 2, 3])
-        base = self.base()
+        base = self.base() if self.odd else self.one(self.plain(), self.one(*NAMED), *self.structs[-2:])
         pieces = []
         for _ in range(count):
             name = self.new("m")
-            form = self.rng.randrange(80)
+            form = self.rng.randrange(80 if self.odd else 800)
             members.append(name)
             if form == 0:
                 pieces.append(f"{name} : 3")
@@ -471,7 +536,7 @@ class Grammar:
                 pieces.append(f"*{name}[2]")
             else:
                 star = self.one("", "", "", "*", "*", "**" if self.chance(0.1) else "")
-                extents = "" if star else self.extents(2)
+                extents = "" if star else self.extents(2) if self.odd else self.one("", "", "[2]", "[3][1 + 1]")
                 value = self.one("", "", "{}", " = 0" if not extents and not star else "", " = {}")
                 attribute = self.one("", "", "", " [[maybe_unused]]")
                 pieces.append(f"{star}{name}{attribute}{extents}{value}")

@@ -93,7 +93,6 @@ class KernelHeader:
 
     name: str
     scope: Path
-    hidden_scope: Path
     name_index: int
     parameters: Range
     template: Range | None
@@ -102,9 +101,8 @@ class KernelHeader:
     has_body: bool
 
     @property
-    def paths(self) -> set[Path]:
-        """The qualified names that mean it: with and without the inline namespaces around it."""
-        return {(*self.scope, self.name), (*self.hidden_scope, self.name)}
+    def path(self) -> Path:
+        return (*self.scope, self.name)
 
 
 class Alias(NamedTuple):
@@ -146,7 +144,10 @@ class StructHeader(NamedTuple):
 
 @dataclass(slots=True)
 class Declarations:
-    """What one source declares; names are looked up by path, outermost namespace first."""
+    """What one source declares; names are known by their paths, outermost namespace first.
+
+    An unnamed namespace has the name ``""``, and is looked into as an inline one is.
+    """
 
     tokens: Tokens
     partner: dict[int, int] = field(default_factory=dict)
@@ -155,21 +156,48 @@ class Declarations:
     enumerations: dict[Path, list[Enumeration]] = field(default_factory=dict)
     structs: dict[Path, list[StructHeader]] = field(default_factory=dict)
     constants: dict[Path, list[Constant]] = field(default_factory=dict)
-    enumerators: dict[Path, tuple[Enumeration, int]] = field(default_factory=dict)
+    enumerators: dict[Path, list[tuple[Enumeration, int]]] = field(default_factory=dict)
     unclosed: dict[str, int] = field(default_factory=dict)
     """Kernels whose parameters have no end."""
     opened: list[Path] = field(default_factory=list)
     """Namespaces named by ``using namespace``."""
+    namespaces: set[Path] = field(default_factory=set)
+    inline: dict[Path, dict[Path, None]] = field(default_factory=dict)
+    """The inline namespaces directly inside of a namespace."""
 
     def find(self, table: dict[Path, list[_Entry]], name: Path, scope: Path) -> tuple[Path, list[_Entry]] | None:
         """Look a name up from inside out, then in the namespaces that the source opens."""
-        for depth in range(len(scope), -1, -1):
-            if (path := scope[:depth] + name) in table:
-                return path, table[path]
-        for opened in self.opened:
-            if (path := opened + name) in table:
-                return path, table[path]
+        insides = [scope[:depth] for depth in range(len(scope), -1, -1)]
+        for inside, path in [*((one, name) for one in insides), *(((), opened + name) for opened in self.opened)]:
+            found = [one for one in self.meanings(path, inside) if one in table]
+            if found:
+                return found[0], [entry for one in found for entry in table[one]]
         return None
+
+    def meanings(self, name: Path, scope: Path) -> list[Path]:
+        """Return the paths that a name in a namespace can stand for: it may leave out the inline ones."""
+        spaces = self.with_inline(scope)
+        for word in name[:-1]:
+            spaces = [inner for space in spaces for inner in self.with_inline((*space, word))]
+        return [(*space, name[-1]) for space in spaces]
+
+    def with_inline(self, space: Path) -> list[Path]:
+        """Return a namespace, and the inline ones inside it, whose names count as its own."""
+        return [space, *(inner for one in self.inline.get(space, ()) for inner in self.with_inline(one))]
+
+    def is_called(self, path: Path, name: Path) -> bool:
+        """Tell whether a name can mean what has a path, seen from any of the namespaces around it."""
+        return bool(name) and any(path in self.meanings(name, path[:depth]) for depth in range(len(path)))
+
+    def kernel_name(self, kernel: KernelHeader) -> str:
+        """Return the qualified name of a kernel, without inline namespaces where that means no other one."""
+        short: Path = ()
+        full: Path = ()
+        for word in kernel.scope:
+            inner = (*full, word)
+            short, full = short if inner in self.inline.get(full, ()) else (*short, word), inner
+        meant = {one.path for one in self.kernels}.intersection(self.meanings((*short, kernel.name), ()))
+        return "::".join(word for word in (*(short if len(meant) == 1 else full), kernel.name) if word)
 
 
 @functools.lru_cache(maxsize=32)
@@ -182,9 +210,6 @@ def read_declarations(source: str, defines: tuple[tuple[str, str | None], ...] |
 
 class _Scope(NamedTuple):
     names: Path
-    """As written."""
-    visible: Path
-    """Without the inline and unnamed ones."""
     depth: int
 
 
@@ -194,7 +219,7 @@ class _Scanner:
         self.words = declarations.tokens.words
         declarations.partner.update(partners(declarations.tokens))
         self.partner = declarations.partner
-        self.scopes = [_Scope((), (), 0)]
+        self.scopes = [_Scope((), 0)]
         self.depth = 0
         self.start = 0  # of the declaration
 
@@ -287,7 +312,7 @@ class _Scanner:
         return place
 
     def range(self, start: int, stop: int) -> Range:
-        return Range(start, stop, self.scopes[-1].visible)
+        return Range(start, stop, self.scopes[-1].names)
 
     def end_of_statement(self, start: int) -> int:
         """Return the place of the semicolon that ends a statement."""
@@ -307,24 +332,22 @@ class _Scanner:
 
     def namespace(self, index: int) -> int:
         words, place = self.words, index + 1
-        scope = self.scopes[-1]
-        names, visible = scope.names, scope.visible
+        names = self.scopes[-1].names
         inline = words[index - 1 : index] == ["inline"]
         named = False
         while place < len(words):
             word = words[place]
             if word == "{":
                 if not named:
-                    names = (*names, "")
+                    names = self.opened_namespace(names, "", inline=True)
                 self.depth += 1
-                self.scopes.append(_Scope(names, visible, self.depth))
+                self.scopes.append(_Scope(names, self.depth))
                 self.start = place + 1
                 return place + 1
             if word == "inline":
                 inline = True
             elif is_name(word) and word not in ATTRIBUTES:
-                names, named = (*names, word), True
-                visible = visible if inline else (*visible, word)
+                names, named = self.opened_namespace(names, word, inline=inline), True
                 inline = False
             elif word != "::":
                 after = self.skip_attributes(place, len(words))
@@ -334,6 +357,15 @@ class _Scanner:
                 continue
             place += 1
         return place
+
+    def opened_namespace(self, outer: Path, word: str, *, inline: bool) -> Path:
+        """Return the namespace that a name opens again, perhaps in an inline one, or for the first time."""
+        found = self.found
+        path = next((one for one in found.meanings((word,), outer) if one in found.namespaces), (*outer, word))
+        found.namespaces.add(path)
+        if inline:
+            found.inline.setdefault(path[:-1], {})[path] = None
+        return path
 
     def template_of(self, index: int) -> Range | None:
         """Return the template parameters of the declaration that `index` belongs to."""
@@ -384,7 +416,7 @@ class _Scanner:
         words, stop = self.words, self.end_of_statement(index)
         if words[index + 1 : index + 2] == ["namespace"]:
             path = tuple(word for word in words[index + 2 : stop] if is_name(word))
-            self.found.opened.extend([path, (*self.scopes[-1].visible, *path)])
+            self.found.opened.extend([path, (*self.scopes[-1].names, *path)])
         elif words[index + 2 : index + 3] == ["="] or "=" in words[index + 2 : stop]:
             equals = words.index("=", index, stop)
             if is_name(words[index + 1]):
@@ -395,8 +427,7 @@ class _Scanner:
         return stop
 
     def add(self, table: dict[Path, list[_Entry]], name: str, entry: _Entry) -> None:
-        scope = self.scopes[-1]
-        table.setdefault((*scope.visible, name), []).append(entry)
+        table.setdefault((*self.scopes[-1].names, name), []).append(entry)
 
     def enumeration(self, index: int, other_names: Sequence[str]) -> int:
         words, place = self.words, index + 1
@@ -415,18 +446,18 @@ class _Scanner:
             body = self.range(place + 1, self.partner[place])
         if body is None and underlying is None:
             return index + 1
-        for each in [name, *other_names]:
-            if each is not None:
-                path = (*self.scopes[-1].visible, each)
-                entry = Enumeration(path, scoped, underlying, body)
-                self.found.enumerations.setdefault(path, []).append(entry)
+        space = self.scopes[-1].names
+        paths = [(*space, each) for each in [name, *other_names] if each is not None]
+        for path in paths:
+            entry = Enumeration(path, scoped, underlying, body)
+            self.found.enumerations.setdefault(path, []).append(entry)
         if body is None:
             return place
         whole = Enumeration((), scoped, underlying, body)
-        within = (*self.scopes[-1].visible, name) if scoped and name else self.scopes[-1].visible
         for number, (first, last) in enumerate(split(words, body.start, body.stop, angles=False)):
             if first < last:
-                self.found.enumerators[(*within, words[first])] = (whole, number)
+                for within in paths if scoped else [space, *paths]:
+                    self.found.enumerators[(*within, words[first])] = [(whole, number)]
         return body.stop + 1
 
     def struct(self, index: int, other_names: Sequence[str]) -> None:
@@ -545,7 +576,7 @@ class _Scanner:
         returns: str,
         between: tuple[int, int],
     ) -> None:
-        words, scope = self.words, self.scopes[-1]
+        words = self.words
         after = between[1] + 1
         while after < len(words) and words[after] not in ("{", ";", ",", "}"):
             if words[after] == "->":
@@ -553,11 +584,10 @@ class _Scanner:
             if words[after] in OPENING:
                 after = end_of_group(words, after, len(words)) - 1
             after += 1
-        inner = (*scope.visible, *path)
+        inner = self.namespace_of((*path, words[place]))
         header = KernelHeader(
             name=words[place],
             scope=inner,
-            hidden_scope=(*scope.names, *path),
             name_index=place,
             parameters=Range(*between, inner),
             template=template,
@@ -566,6 +596,18 @@ class _Scanner:
             has_body=words[after : after + 1] == ["{"],
         )
         self.found.kernels.append(header)
+
+
+    def namespace_of(self, name: Path) -> Path:
+        """Return the namespace of what is defined under a name, which is qualified where it was declared before."""
+        space = self.scopes[-1].names
+        if len(name) > 1:
+            declared = {one.path for one in self.found.kernels}
+            for depth in range(len(space), -1, -1):
+                for path in self.found.meanings(name, space[:depth]):
+                    if path in declared:
+                        return path[:-1]
+        return (*space, *name[:-1])
 
 
 _AFTER_PARAMETERS = frozenset({"noexcept", "requires", "__attribute__", "try", "extern", "static", "template"})

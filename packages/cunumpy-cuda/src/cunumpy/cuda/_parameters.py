@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cunumpy.cuda._brackets import OPENING, end_of_group
-from cunumpy.cuda._ctypes_table import scalar_type
+from cunumpy.cuda._ctypes_table import CTYPE_OF, scalar_type
 from cunumpy.cuda._declarations import KernelHeader
 from cunumpy.cuda._tokens import is_name
 from cunumpy.cuda._types import MAX_VIEW_NDIM, NO_EXTENT, Cursor
@@ -240,9 +240,14 @@ def as_member(
 
 
 def field_type(field: CudaParameter) -> str:
-    """Return the type of a parameter or field as `CudaStruct` takes it."""
-    if field.pointer:
-        return f"{'const ' if field.const else ''}{field.ctype}*"
+    """Return the type of a parameter or field as `CudaStruct` takes it, which knows no enumerations of a source."""
+    view, bracket, element = field.ctype.partition("<") if field.view_ndim is not None else ("", "", f"{field.ctype}>")
+    name = element[:-1]
+    if field.struct is None and field.dtype is not None and scalar_type(name) is None:
+        name = CTYPE_OF[field.dtype.base]
+    const = "const " if field.const else ""
     if field.view_ndim is not None:
-        return field.ctype.replace("<", "<const ", 1) if field.const else field.ctype
-    return field.ctype + "".join(f"[{extent}]" for extent in (() if field.dtype is None else field.dtype.shape))
+        return f"{view}{bracket}{const}{name}>"
+    if field.pointer:
+        return f"{const}{name}*"
+    return name + "".join(f"[{extent}]" for extent in (() if field.dtype is None else field.dtype.shape))

@@ -179,7 +179,7 @@ def cuda_kernel_names(
         spaces.setdefault(kernel.name, {})[kernel.scope] = None
     return list(
         dict.fromkeys(
-            kernel.name if len(spaces[kernel.name]) == 1 else "::".join((*kernel.scope, kernel.name))
+            kernel.name if len(spaces[kernel.name]) == 1 else declarations.kernel_name(kernel)
             for kernel in kernels
         )
     )
@@ -220,18 +220,13 @@ def _find_kernel(
     declarations: Declarations, name: str, known: dict[str, Any], arguments: list[str] | None
 ) -> KernelHeader:
     path = tuple(word for word in words_of(name) if word != "::")
-    named = [kernel for kernel in declarations.kernels if any(p[-len(path) :] == path for p in kernel.paths)]
-    exact = [kernel for kernel in named if path in kernel.paths]
+    named = [kernel for kernel in declarations.kernels if declarations.is_called(kernel.path, path)]
+    meant = declarations.meanings(path, ()) if path else []
+    exact = [kernel for kernel in named if kernel.path in meant]
     candidates = exact or ([] if name.lstrip().startswith("::") else named)
     tokens = declarations.tokens
     if not path or not candidates:
         raise _no_kernel(declarations, name, path)
-    if len({kernel.scope for kernel in candidates}) > 1:
-        choice = " or ".join(dict.fromkeys(repr("::".join((*kernel.scope, kernel.name))) for kernel in candidates))
-        raise tokens.error(
-            f"several namespaces have a kernel {name!r}; pass {choice} as its name",
-            tokens.offsets[candidates[1].name_index],
-        )
     void = [kernel for kernel in candidates if kernel.returns == "void"]
     if not void:
         returned = candidates[0].returns or "nothing"
@@ -260,6 +255,15 @@ def _find_kernel(
         )
     else:
         candidates = templates
+    if len({kernel.scope for kernel in candidates}) > 1:
+        choices = dict.fromkeys(map(declarations.kernel_name, candidates))
+        remedy = f"pass {' or '.join(map(repr, choices))} as its name"
+        if "::".join(path) in choices:  # which has another one in an inline namespace
+            remedy = "C++ does not tell them apart either, so rename one"
+        raise tokens.error(
+            f"several namespaces have a kernel {name!r}; {remedy}",
+            tokens.offsets[candidates[1].name_index],
+        )
     candidates = [kernel for kernel in candidates if kernel.has_body] or candidates
     if len(candidates) > 1:
         candidates = _one_signature(declarations, name, candidates, known, arguments)

@@ -75,7 +75,7 @@ def struct_definition(
             header
             for place, found in declarations.structs.items()
             for header in found
-            if place[-len(path) :] == path and path
+            if declarations.is_called(place, path)
         ]
         definitions = [read_struct(declarations, name, header, known, filename) for header in headers]
     except SourceError as error:

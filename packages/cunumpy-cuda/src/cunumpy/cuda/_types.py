@@ -376,7 +376,7 @@ class Reader:
 
     def enumeration(self, enumeration: Enumeration, offset: int) -> Type:
         """Return an enumeration's type; without an underlying type it is the compilers' choice for its values."""
-        name = "::".join(enumeration.name)
+        name = "::".join(filter(None, enumeration.name))
         if enumeration.underlying is not None:
             underlying = enumeration.underlying
             cursor = Cursor(self.tokens.words, self.tokens.offsets, underlying.start, underlying.stop)
@@ -513,11 +513,11 @@ class Reader:
             found = self.declarations.find(self.declarations.constants, path, scope)
             if found is not None:
                 return self.constant(found[0], found[1], depth + 1)
-            for length in range(len(scope), -1, -1):
-                enumerator = self.declarations.enumerators.get(scope[:length] + path)
-                if enumerator is not None:
-                    values = self.enumerators(enumerator[0], depth + 1)
-                    return values[enumerator[1]] if enumerator[1] < len(values) else None
+            enumerator = self.declarations.find(self.declarations.enumerators, path, scope)
+            if enumerator is not None:
+                enumeration, number = enumerator[1][-1]
+                values = self.enumerators(enumeration, depth + 1)
+                return values[number] if number < len(values) else None
             return None
 
         return evaluate(words, lookup)
