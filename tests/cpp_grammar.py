@@ -391,7 +391,10 @@ class Grammar:
         if not most:
             parts += self.struct_types(places, structs)
         path = self.spaces[-1].path
-        outside = bool(path) and self.chance(0.25)  # defined behind its namespaces
+        if structs and path and self.chance(0.2):  # a nearer type of the name
+            parts.append(f"typedef {self.plain()} {self.one(*self.structs).rpartition('::')[2]};")
+        named = bool(path) and all(space for space, _ in path)  # without, a bare name means more than a qualified one
+        outside = named and self.chance(0.25)  # defined behind its namespaces
         for kind in self.spaces[-1].types[:1]:  # what a block inside says is no matter
             parts.append(f"inline void {self.new('f')}() {{ typedef char {kind.partition('<')[0]}; }}")
         template, arguments = ("", None) if outside else self.template()
@@ -402,7 +405,7 @@ class Grammar:
             parameter = self.parameter if not structs or self.chance(0.4) else self.struct_parameter
             listed.append(parameter(default=with_default))
         parameters = ", ".join(listed) or self.one("", "void")
-        twin = path and self.chance(0.12)  # another kernel of the name, in the namespace around or beside
+        twin = named and self.chance(0.12)  # another kernel of the name, in the namespace around or beside
         other = f"__global__ void {name}(int, {self.plain()}) {{ }}" if twin else ""
         if twin and self.chance(0.5):
             other = f"{self.one('', 'inline ')}namespace {self.new('n')} {{ {other} }}"

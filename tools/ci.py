@@ -274,8 +274,10 @@ def groups(readme: str) -> list[Group]:
         Group(
             "fuzz",
             "FUZZ_BATCHES=25 uv run pytest -n auto --dist load tests/cunumpy-kernels/test_cpu_device_generated.py "
-            "tests/cunumpy-kernels/test_python_kernels_generated.py tests/cunumpy-cuda/test_signature_fuzz.py",
+            "tests/cunumpy-kernels/test_python_kernels_generated.py "
+            "tests/cunumpy-kernels/test_struct_parameters_generated.py tests/cunumpy-cuda/test_signature_fuzz.py",
             ("cunumpy-kernels",),
+            minutes=20,
             full_only=True,
         ),
         Group(

@@ -215,6 +215,87 @@ def test_qualified_names():
     assert "there is no kernel '::m::l'" in refused(source, "::m::l")
 
 
+@pytest.mark.parametrize(
+    ("source", "name", "ctypes"),
+    [
+        ("namespace a { inline namespace b { inline namespace c { KERNEL(int); } } }", "a::k", ["int"]),
+        ("namespace a { inline namespace b { inline namespace c { KERNEL(int); } } }", "a::c::k", ["int"]),
+        ("namespace a { inline namespace b { inline namespace c { KERNEL(int); } } }", "b::k", ["int"]),
+        ("namespace a::inline b { KERNEL(int); }", "a::k", ["int"]),
+        ("inline namespace a { typedef int T; enum { N = 2 }; } KERNEL(a::T x[a::N], T y);", "k", ["int", "int"]),
+        ("namespace a { typedef int T; inline namespace b { typedef float T; KERNEL(T); } }", "k", ["float"]),
+        ("namespace a { inline namespace v { } namespace v { typedef int T; } KERNEL(T); }", "a::k", ["int"]),
+        (
+            "namespace a { inline namespace v { namespace c { typedef int T; } } namespace c { KERNEL(T); } }",
+            "k",
+            ["int"],
+        ),
+        ("namespace a { namespace { typedef int T; KERNEL(T); } }", "a::k", ["int"]),
+        (
+            "namespace a { inline namespace b { typedef int T; KERNEL(T); } } __global__ void a::k(T x) { }",
+            "k",
+            ["int"],
+        ),
+        (
+            "namespace a { inline namespace b { KERNEL(int); } inline namespace c { KERNEL(float); } }",
+            "c::k",
+            ["float"],
+        ),
+        ("namespace a { inline namespace b { KERNEL(int); } namespace c { KERNEL(float); } }", "a::k", ["int"]),
+        ("enum E { A = 2 }; enum struct F { A = 3 }; KERNEL(Array1D<int> x, S<E::A, F::A> y);", "k", None),
+    ],
+)
+def test_inline_and_unnamed_namespaces(source, name, ctypes):
+    """Names may leave them out, and what is in them comes first inside."""
+    source = source.replace("KERNEL", "__global__ void k")
+    structs = [struct("S<2, 3>", v="f8")]
+    found = [one.ctype for one in parse_cuda_signature(source, name, structs=structs)]
+    assert found == (ctypes or ["Array1D<int>", "S<2, 3>"])
+
+
+def test_kernels_that_inline_namespaces_leave_ambiguous():
+    source = (
+        "namespace a { inline namespace b { __global__ void k(int); } inline namespace c { __global__ void k(); } }"
+    )
+    assert cuda_kernel_names(source) == ["a::b::k", "a::c::k"]
+    assert "several namespaces have a kernel 'a::k'; pass 'a::b::k' or 'a::c::k' as its name" in refused(source, "a::k")
+    source = "namespace a { inline namespace b { __global__ void k(int); } __global__ void k(float); }"
+    assert "several namespaces have a kernel 'a::k'; C++ does not tell them apart either" in refused(source, "a::k")
+    assert parse_cuda_signature(source, "a::b::k")[0].ctype == "int"
+    template = source.replace("__global__ void k(float)", "template <class T> __global__ void k(T)")
+    assert parse_cuda_signature(template, "a::k", template_args=["short"])[0].ctype == "short"
+
+
+def test_a_kernel_is_told_once_and_by_a_name_that_means_no_other():
+    source = "inline namespace a { __global__ void k(int); } __global__ void a::k(int) { } namespace b { KERNEL }"
+    assert cuda_kernel_names(source.replace("KERNEL", "")) == ["k"]
+    assert cuda_kernel_names(source.replace("KERNEL", "__global__ void k();")) == ["k", "b::k"]
+
+
+@pytest.mark.parametrize("other", ["typedef int Particle;", "using Particle = int;", "enum Particle : int { a };"])
+def test_a_nearer_type_of_a_structs_name_is_that_type(other):
+    source = f"struct Particle {{ double x; int cell; }}; namespace n {{ {other} __global__ void k(Particle p); }}"
+    (found,) = parse_cuda_signature(source, "k", structs=[PARTICLE])
+    assert (found.struct, found.size) == (None, 4)
+    source += " namespace n { __global__ void l(::Particle p); }"
+    (found,) = parse_cuda_signature(source, "l", structs=[PARTICLE])
+    assert found.struct is PARTICLE
+
+
+@pytest.mark.parametrize(
+    "alias", ["typedef struct Particle Particle;", "using far::Particle;", "typedef Body Particle;"]
+)
+def test_a_struct_may_be_given_under_the_name_of_an_alias_of_what_headers_define(alias):
+    (found,) = parse_cuda_signature(f"{alias} __global__ void k(Particle p);", "k", structs=[PARTICLE])
+    assert found.struct is PARTICLE
+
+
+def test_what_is_advised_for_a_struct_can_be_written():
+    source = "enum Kind : short { a }; struct S { Kind kind; Kind more[2]; const Kind* all; Array1D<Kind> view; };"
+    message = refused(f"{source} __global__ void k(S s);")
+    assert '[("kind", "short"), ("more", "short[2]"), ("all", "const short*"), ("view", "Array1D<short>")]' in message
+
+
 def test_templates():
     source = "template <typename T, int N = 3, typename U = T> __global__ void k(T* x, U y, Array1D<const U> z);"
     for arguments, ctypes in (

@@ -892,6 +892,14 @@ def test_functions_of_two_numbers(dtype, tmp_path):
             np.testing.assert_allclose(row, getattr(np, name)(x, y), rtol=tolerance, err_msg=name)
 
 
+@pytest.mark.parametrize("dtype", ["f", "d"])
+def test_of_two_zeros_the_second_one_is_the_smaller_and_the_larger(dtype, tmp_path):
+    """As NumPy has it on most processors, and fused functions."""
+    x, y, out = np.array([-0.0, 0.0], dtype), np.array([0.0, -0.0], dtype), np.zeros((2, 2), dtype)
+    run(mathematical_kernel(["minimum", "maximum"], True, tmp_path), 1, 2, x, y, out)
+    assert np.signbit(out).tolist() == [[False, True]] * 2
+
+
 @rawkernel()
 def of_math(x, out):
     i = jit.threadIdx.x

@@ -597,7 +597,6 @@ class _Scanner:
         )
         self.found.kernels.append(header)
 
-
     def namespace_of(self, name: Path) -> Path:
         """Return the namespace of what is defined under a name, which is qualified where it was declared before."""
         space = self.scopes[-1].names

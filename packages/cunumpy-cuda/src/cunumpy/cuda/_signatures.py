@@ -179,8 +179,7 @@ def cuda_kernel_names(
         spaces.setdefault(kernel.name, {})[kernel.scope] = None
     return list(
         dict.fromkeys(
-            kernel.name if len(spaces[kernel.name]) == 1 else declarations.kernel_name(kernel)
-            for kernel in kernels
+            kernel.name if len(spaces[kernel.name]) == 1 else declarations.kernel_name(kernel) for kernel in kernels
         )
     )
 

@@ -115,6 +115,8 @@ class _Memory:
     steps: int = 0
     constants: dict[Path, Integer | None] = field(default_factory=dict)
     enumerators: dict[int, list[Integer | None]] = field(default_factory=dict)
+    followed: set[int] = field(default_factory=set)
+    """Aliases of which it is asked now whether they mean a class."""
 
 
 class Reader:
@@ -273,7 +275,7 @@ class Reader:
                 self.fail(f"{path[0]!r} leaves the type open; write it out, or a template parameter", offset)
         scope = () if is_global else self.scope
         return (
-            self.struct_type(tuple(path), arguments, offset)
+            self.struct_type(tuple(path), arguments, scope, offset)
             or self.declared_type(tuple(path), arguments, scope, offset)
             or self.library_type(tuple(path), arguments, offset)
             or self.unknown(tuple(path), arguments, scope, offset, cursor)
@@ -311,7 +313,10 @@ class Reader:
             return self.argument_text(argument.bindings[argument.words[0]])
         return self.bound(argument, argument.offsets[0] if argument.offsets else 0).text()
 
-    def struct_type(self, path: Path, arguments: list[TemplateArgument] | None, offset: int) -> Type | None:
+    def struct_type(
+        self, path: Path, arguments: list[TemplateArgument] | None, scope: Path, offset: int
+    ) -> Type | None:
+        """Return a struct that is given, unless the source has a nearer type of this name that is none."""
         if path[-1] not in self.known and not (arguments is not None and self.known):
             return None
         name = path[-1]
@@ -320,7 +325,32 @@ class Reader:
                 return None
             name = f"{name}<{', '.join(map(self.argument_text, arguments))}>"
         struct = self.known.get(name)
-        return None if struct is None else Type(name, struct.dtype, offset, struct=struct)
+        if struct is None or (arguments is None and self.is_other_type(path, scope, offset)):
+            return None
+        return Type(name, struct.dtype, offset, struct=struct)
+
+    def is_other_type(self, path: Path, scope: Path, offset: int) -> bool:
+        """Tell whether the nearest type of a name is a number, a pointer or the like, rather than a class."""
+        declarations = self.declarations
+        for depth in range(len(scope), -1, -1):
+            meanings = declarations.meanings(path, scope[:depth])
+            if any(one in declarations.structs for one in meanings):
+                return False
+            aliases = {alias.words.start for one in meanings for alias in declarations.aliases.get(one, ())}
+            if aliases:
+                if aliases & self.memory.followed:  # typedef struct Name Name; using space::Name;
+                    return False
+                self.memory.followed |= aliases
+                try:
+                    found = self.declared_type(path, None, scope[:depth], offset)
+                except SourceError:  # of a class that is not given
+                    return False
+                finally:
+                    self.memory.followed -= aliases
+                return found is not None and found.struct is None
+            if any(one in declarations.enumerations for one in meanings):
+                return True
+        return False
 
     def declared_type(
         self, path: Path, arguments: list[TemplateArgument] | None, scope: Path, offset: int

@@ -59,11 +59,11 @@ QUALIFIED T power(T a, T b) {
 // a ** 2
 QUALIFIED T square(T a) { return (T)(a * a); }""",
     "minimum": """
-// The smaller one; NaN if either is.
-QUALIFIED T minimum(T a, T b) { return a <= b || a != a ? a : b; }""",
+// The smaller one, of equal ones the second; NaN if either is.
+QUALIFIED T minimum(T a, T b) { return a < b || a != a ? a : b; }""",
     "maximum": """
-// The larger one; NaN if either is.
-QUALIFIED T maximum(T a, T b) { return a >= b || a != a ? a : b; }""",
+// The larger one, of equal ones the second; NaN if either is.
+QUALIFIED T maximum(T a, T b) { return a > b || a != a ? a : b; }""",
     "absolute": """
 QUALIFIED T absolute(T a) { return (T)(a < 0 ? 0 - (unsigned long long)a : (unsigned long long)a); }""",
     "sign": """
