@@ -131,7 +131,8 @@ NOTEBOOKS = (
 # Their schema, and what makes workflows unsafe.
 WORKFLOWS = """
 uv tool run check-jsonschema==0.39.0 --builtin-schema vendor.github-workflows .github/workflows/*.yml
-uv tool run zizmor==1.32.0 --offline --quiet --min-severity medium .github/workflows
+uv tool run check-jsonschema==0.39.0 --builtin-schema vendor.dependabot .github/dependabot.yml
+uv tool run zizmor==1.32.0 --offline --quiet --min-severity medium .github
 """
 
 # All that a release does but the upload, of each distribution: what nobody else needs comes last.

@@ -12,7 +12,8 @@
     uv run tools/release.py notes NAME                its part of the changelog
 
 NAME is a distribution such as ``cunumpy-rng``. Wheels with native code are built by Zig, whose compiler has the C
-libraries of all platforms with it: they run with glibc 2.17 and later, macOS 11 and later, and Windows.
+libraries of all platforms with it: they run with glibc 2.17 and later, macOS 11 and later, and Windows. Those of other
+platforms than this one are built and looked into here, and run by the release workflow only.
 """
 
 # /// script
@@ -35,6 +36,7 @@ import os
 import platform
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -51,6 +53,7 @@ from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parent.parent
 META = "cunumpy"
+PAGES = ("README.md", "docs/install.md")  # those that say how to install it
 NAMES = (
     "cunumpy-core",
     "cunumpy-cuda",
@@ -78,14 +81,24 @@ class Target:
     zig: str
     tag: str  # of the finished wheel
     library: str  # its suffix
+    format: str  # of the library: the system's, and the number that it has for the processor
+
+    def runs(self, tag: str) -> bool:
+        """Tell whether a wheel with this tag is one for the platform, or for older releases of it."""
+        ours, given = (re.fullmatch(r"manylinux_2_(\d+)_(\w+)", each) for each in (self.tag, tag))
+        if ours is None or given is None:
+            return tag == self.tag
+        return given[2] == ours[2] and int(given[1]) <= int(ours[1])
 
 
 TARGETS = {
-    "linux-x86_64": Target("linux-x86_64", "x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64", ".so"),
-    "linux-aarch64": Target("linux-aarch64", "aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64", ".so"),
-    "macos-x86_64": Target("macosx-11.0-x86_64", "x86_64-macos.11.0", "macosx_11_0_x86_64", ".dylib"),
-    "macos-arm64": Target("macosx-11.0-arm64", "aarch64-macos.11.0", "macosx_11_0_arm64", ".dylib"),
-    "windows-x86_64": Target("win-amd64", "x86_64-windows-gnu", "win_amd64", ".dll"),
+    "linux-x86_64": Target("linux-x86_64", "x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64", ".so", "ELF 0x3e"),
+    "linux-aarch64": Target("linux-aarch64", "aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64", ".so", "ELF 0xb7"),
+    "macos-x86_64": Target(
+        "macosx-11.0-x86_64", "x86_64-macos.11.0", "macosx_11_0_x86_64", ".dylib", "Mach-O 0x1000007"
+    ),
+    "macos-arm64": Target("macosx-11.0-arm64", "aarch64-macos.11.0", "macosx_11_0_arm64", ".dylib", "Mach-O 0x100000c"),
+    "windows-x86_64": Target("win-amd64", "x86_64-windows-gnu", "win_amd64", ".dll", "PE 0x8664"),
 }
 
 
@@ -163,6 +176,12 @@ def check(name: str, tag: str | None = None, root: Path = ROOT) -> None:
         problems.append(f"CHANGELOG.md calls {project.version} unreleased: run prepare first")
     if not text:
         problems.append("the newest part of CHANGELOG.md is empty")
+    if tag is not None and name == META:
+        problems += [
+            f"{page} says that it is not published yet: remove that"
+            for page in PAGES
+            if "is not published yet" in (root / page).read_text(encoding="utf-8")
+        ]
     if tag is not None and tag != project.tag:
         problems.append(f"the tag is {tag!r}, and pyproject.toml says {project.tag!r}")
     for requirement in project.requirements():
@@ -244,8 +263,10 @@ def _write_version(project: Project, new: Version) -> None:
     _replace(project.path, f'version = "{project.data["version"]}"', f'version = "{new}"')
     if project.name == META:
         _replace(project.root / "CITATION.cff", f"version: {project.data['version']}", f"version: {new}")
-        for page in ("README.md", "docs/install.md"):
-            _replace(project.root / page, f"cunumpy=={project.data['version']}", f"cunumpy=={new}")
+        for page in PAGES:
+            pin = f"cunumpy=={project.data['version']}"
+            if pin in (project.root / page).read_text(encoding="utf-8"):
+                _replace(project.root / page, pin, f"cunumpy=={new}")
 
 
 def _replace(path: Path, old: str, new: str) -> None:
@@ -290,47 +311,79 @@ def build(name: str, folder: Path, targets: list[str]) -> None:
             }
             run(*wheel, place, environment=settings)
             built = newest(place, "*.whl")
-            if target.tag.startswith("manylinux"):
-                repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", target.tag, "--only-plat"]
-                run(*repair, "--wheel-dir", folder, built)
+            if target.zig.partition("-")[2].startswith("linux"):
+                # It finds the tag: one of another machine than this can't be asked for.
+                run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, built)
             else:
                 shutil.copy(built, folder)
 
 
-def verify(name: str, folder: Path) -> list[str]:
-    """Look at what was built; give a line on each file."""
+def stem(project: Project) -> str:
+    """Give what the names of its files begin with."""
+    return f"{project.name.replace('-', '_')}-{project.data['version']}"
+
+
+def platforms_of(wheel: Path) -> set[str]:
+    """Give the targets that a wheel is for, of its name; none for a pure one."""
+    tags = {tag.platform for tag in parse_wheel_filename(wheel.name)[3]}  # a platform may have an older name, too
+    return {name for name, target in TARGETS.items() if any(map(target.runs, tags))}
+
+
+def library_format(code: bytes) -> str:
+    """Name the format of a library and the number of the processor that it is for, as in `Target.format`."""
+    if code.startswith(b"\x7fELF"):
+        return f"ELF {struct.unpack_from('<H', code, 18)[0]:#x}"
+    if code.startswith(b"\xcf\xfa\xed\xfe"):
+        return f"Mach-O {struct.unpack_from('<I', code, 4)[0]:#x}"
+    if code.startswith(b"MZ"):
+        header = struct.unpack_from("<I", code, 0x3C)[0]
+        return f"PE {struct.unpack_from('<H', code, header + 4)[0]:#x}"
+    return "unknown"
+
+
+def verify(name: str, folder: Path, targets: list[str] | None = None) -> list[str]:
+    """Look at what was built, which are wheels for these targets at least; give a line on each file."""
     project = Project(name)
-    stem = f"{name.replace('-', '_')}-{project.data['version']}"
-    sdist, wheels = folder / f"{stem}.tar.gz", sorted(folder.glob(f"{stem}-*.whl"))
+    information = f"{stem(project)}.dist-info"
+    sdist, wheels = folder / f"{stem(project)}.tar.gz", sorted(folder.glob(f"{stem(project)}-*.whl"))
     if not sdist.exists() or not wheels:
         raise ReleaseError(f"{folder}: expected {sdist.name} and wheels beside it")
     lines = [f"{sdist.name}  {sdist.stat().st_size / 1e3:.0f} kB"]
     contents: list[set[str]] = []
+    missing = set(targets or ()) if project.is_native else set()
     for wheel in wheels:
-        platforms = {tag.platform for tag in parse_wheel_filename(wheel.name)[3]}  # some have an older name, too
+        given = parse_wheel_filename(wheel.name)[3]
+        platforms, served = {tag.platform for tag in given}, platforms_of(wheel)
+        missing -= served
         with zipfile.ZipFile(wheel) as archive:
             files = {file for file in archive.namelist() if not file.endswith("/")}  # auditwheel lists folders, too
             metadata = email.parser.Parser().parsestr(
-                archive.read(f"{stem}.dist-info/METADATA").decode()  # read as UTF-8
+                archive.read(f"{information}/METADATA").decode()  # read as UTF-8
             )
+            tags = set(re.findall(r"^Tag: (.*?)\r?$", archive.read(f"{information}/WHEEL").decode(), re.MULTILINE))
+            libraries = [file for file in files if file.endswith((".so", ".dylib", ".dll"))]
+            formats = {library_format(archive.read(file)) for file in libraries}
         contents.append({file for file in files if ".dist-info/" not in file})
-        libraries = [file for file in files if file.endswith((".so", ".dylib", ".dll"))]
         problems = [
             what
             for what, is_right in (
                 ("no README", len(str(metadata.get_payload())) > 200),
-                ("no licence", f"{stem}.dist-info/licenses/LICENSE" in files),
+                ("no licence", f"{information}/licenses/LICENSE" in files),
                 ("no py.typed", name == META or any(file.endswith("/py.typed") for file in files)),
                 ("the wrong version", metadata["Version"] == project.data["version"]),
+                ("tags that differ from its name's", tags == set(map(str, given))),
                 ("native code in a pure wheel", not libraries or "any" not in platforms),
                 ("no native code", bool(libraries) or "any" in platforms),
-                ("a platform of one machine", not any(each.startswith("linux_") for each in platforms)),
+                (f"a platform that no release is for, {', '.join(platforms)}", bool(served) or "any" in platforms),
+                ("code of another platform", formats == {TARGETS[each].format for each in served}),
             )
             if not is_right
         ]
         if problems:
             raise ReleaseError(f"{wheel.name} has {', '.join(problems)}")
         lines.append(f"{wheel.name}  {wheel.stat().st_size / 1e3:.0f} kB")
+    if missing:
+        raise ReleaseError(f"{folder} has no wheel of {name} for {', '.join(sorted(missing))}")
     pure = next(files for files, wheel in zip(contents, wheels, strict=True) if wheel.name.endswith("-any.whl"))
     for files, wheel in zip(contents, wheels, strict=True):
         if {file for file in files if not file.endswith((".so", ".dylib", ".dll"))} != pure:
@@ -348,20 +401,29 @@ def try_alone(name: str, folder: Path, python: str) -> None:
         house, environment = Path(scratch) / "wheelhouse", Path(scratch) / "environment"
         shutil.copytree(folder, house, ignore=lambda _, names: [each for each in names if not each.endswith(".whl")])
         for need in project.needs()[:-1]:
-            if not list(house.glob(f"{need.replace('-', '_')}-{Project(need).data['version']}-*.whl")):
+            if not list(house.glob(f"{stem(Project(need))}-*.whl")):
                 run("uv", "build", "--quiet", "--wheel", "--out-dir", house, ROOT / "packages" / need)
         run("uv", "venv", "--quiet", "--no-project", "--python", python, environment)
         interpreter = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         fill(house, project, python)
         install = ["uv", "pip", "install", "--quiet", "--no-config", "--no-index", "--find-links", house]
-        run(*install, "--python", environment, f"{name}=={project.data['version']}")
+        install += ["--python", environment]
+        programs, pinned = (IMPORT_ALL, *project.examples()), f"{name}=={project.data['version']}"
+        if project.is_native:  # as on a platform that no wheel is for
+            run(*install, next(house.glob(f"{stem(project)}-*-any.whl")))
+            for program in programs:
+                run(interpreter, "-I", "-W", "error", "-c", program, cwd=scratch)
+        run(*install, "--reinstall-package", name, pinned)
         listed = run("uv", "pip", "list", "--quiet", "--format=freeze", "--python", environment, output=True)
         found = sorted(line.partition("==")[0] for line in listed.split() if line.startswith("cunumpy"))
         if found != sorted(project.needs()):
             raise ReleaseError(f"{name} alone brings {', '.join(found)}, not {', '.join(project.needs())}")
-        for program in (IMPORT_ALL, *project.examples()):
-            run(interpreter, "-I", "-W", "error", "-c", program, cwd=scratch)
-        run(*install, "--python", environment, *TEST_TOOLS, *MORE_TEST_TOOLS.get(name, ()))
+        # A library that can't be loaded is an error, where there is a wheel with one for this platform.
+        native = any(host_target() in platforms_of(wheel) for wheel in house.glob(f"{stem(project)}-*.whl"))
+        settings = {"CUNUMPY_REQUIRE_NATIVE": "1"} if native else {}
+        for program in programs:
+            run(interpreter, "-I", "-W", "error", "-c", program, cwd=scratch, environment=settings)
+        run(*install, *TEST_TOOLS, *MORE_TEST_TOOLS.get(name, ()))
         # The metapackage has no tests of its own: those of all that it brings.
         tests = [ROOT / "tests" / each for each in (NAMES[:-1] if name == META else (name,))]
         run(interpreter, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", "--rootdir", ROOT, *tests)
@@ -439,10 +501,13 @@ def dry_run(name: str, targets: list[str], python: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     check(name)
     build(name, folder, targets)
-    lines = verify(name, folder)
+    lines = verify(name, folder, targets)
     try_alone(name, folder, python)
     print(f"\n{name} {Project(name).version} can be released from {folder}:")
     print("\n".join(f"  {line}" for line in lines))
+    print(f"Installed and tested on {host_target()}, Python {python}; the release workflow does so on the others.")
+    if Project(name).is_native and (others := [each for each in TARGETS if each not in targets]):
+        print(f"Not built: the wheels for {', '.join(others)}; --targets all builds them here, too.")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -457,13 +522,13 @@ def main(arguments: list[str] | None = None) -> int:
             made.add_argument(each, type=Path if each == "folder" else str)
         return made
 
-    def targets(made: argparse.ArgumentParser, default: str) -> None:
-        made.add_argument("--targets", nargs="+", default=[default], choices=[*TARGETS, "all", "host"])
+    def targets(made: argparse.ArgumentParser, *default: str) -> None:
+        made.add_argument("--targets", nargs="+", default=default, choices=[*TARGETS, "all", "host"])
 
     step("check").add_argument("--tag")
     step("prepare", "version").add_argument("--date")
     targets(step("build", "folder"), "all")
-    step("verify", "folder")
+    targets(step("verify", "folder"))  # nothing has to be there that is not asked for
     step("test", "folder").add_argument("--python", default="3.11")
     step("notes")
     dry = step("dry-run")
@@ -478,7 +543,7 @@ def main(arguments: list[str] | None = None) -> int:
         "check": lambda: check(given.name, given.tag),
         "prepare": lambda: print(*prepare(given.name, given.version, given.date), sep="\n"),
         "build": lambda: build(given.name, given.folder.resolve(), chosen),
-        "verify": lambda: print(*verify(given.name, given.folder), sep="\n"),
+        "verify": lambda: print(*verify(given.name, given.folder, chosen), sep="\n"),
         "test": lambda: try_alone(given.name, given.folder.resolve(), given.python),
         "notes": lambda: print(Project(given.name).changes()[1]),
         "dry-run": lambda: dry_run(given.name, chosen, given.python),

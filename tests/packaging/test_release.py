@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -43,7 +44,8 @@ def tree(tmp_path: Path, release: ModuleType) -> Path:
             shutil.copy(PACKAGES / name / file, tmp_path / "packages" / name)
     (tmp_path / "docs").mkdir()
     for page in ("README.md", "CITATION.cff", "docs/install.md"):
-        shutil.copy(ROOT / page, tmp_path / page)
+        text = (ROOT / page).read_text(encoding="utf-8")
+        (tmp_path / page).write_text(text.replace("is not published yet", "is there"), encoding="utf-8")
     for name in (*MEMBERS, META):
         release.prepare(name, "0.8.0", DAY, tmp_path)
     return tmp_path
@@ -75,6 +77,14 @@ def test_names_are_those_of_the_workspace_and_needed_ones_come_first(release: Mo
         assert set(release.Project(name).needs()) == {name, *row.needs}
     for name in release.NAMES:  # the order in which they are released
         assert all(release.NAMES.index(need) <= release.NAMES.index(name) for need in release.Project(name).needs())
+
+
+def test_pages_that_call_it_unpublished_stop_the_release_of_the_metapackage(tree: Path, release: ModuleType) -> None:
+    page = tree / "docs/install.md"
+    page.write_text(page.read_text() + "\nVersion 0.8.0 is not published yet.\n")
+    release.check(META, None, tree)
+    with pytest.raises(release.ReleaseError, match=r"docs/install\.md says that it is not published yet: remove that"):
+        release.check(META, "cunumpy-v0.8.0", tree)
 
 
 def test_unknown_distribution_is_refused(release: ModuleType) -> None:
@@ -139,6 +149,14 @@ def test_release_of_one_package_moves_the_metapackage_along(tree: Path, release:
         release.check(name, tag, tree)
 
 
+def test_pages_need_not_name_a_version(tree: Path, release: ModuleType) -> None:
+    for page in ("README.md", "docs/install.md"):
+        (tree / page).write_text("uv add cunumpy\n")
+    announce(tree, META, "0.8.1")
+    assert release.prepare(META, "0.8.1", DAY, tree) == ["cunumpy-v0.8.1"]
+    assert (tree / "README.md").read_text() == "uv add cunumpy\n"
+
+
 def test_extras_of_the_metapackage_are_pinned_too(tree: Path, release: ModuleType) -> None:
     announce(tree, "cunumpy-kernels", "0.8.1")
     release.prepare("cunumpy-kernels", "0.8.1", DAY, tree)
@@ -201,8 +219,74 @@ def test_pure_distributions_pass(name: str, built: Path, release: ModuleType) ->
 def test_native_wheel_of_one_machine_is_not_published(name: str, built: Path, release: ModuleType) -> None:
     if not list(built.glob(f"{name.replace('-', '_')}-*-py3-none-linux_*.whl")):
         pytest.skip("no native wheel was built here, or not on Linux")
-    with pytest.raises(release.ReleaseError, match=r"\.whl has a platform of one machine"):
+    with pytest.raises(release.ReleaseError, match=r"\.whl has a platform that no release is for, linux_"):
         release.verify(name, built)
+
+
+@pytest.fixture
+def folder(built: Path, tmp_path: Path) -> Path:
+    """What is built of cunumpy-rng: the source distribution, a pure wheel and one with a library, for macOS."""
+    (sdist,), (wheel,) = built.glob("cunumpy_rng-*.tar.gz"), built.glob("cunumpy_rng-*.whl")
+    shutil.copy(sdist, tmp_path)
+    for tag, library in (("any", None), ("macosx_11_0_arm64", b"\xcf\xfa\xed\xfe\x0c\0\0\x01")):
+        name = wheel.name.split("-py3-")[0] + f"-py3-none-{tag}.whl"
+        with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(tmp_path / name, "w") as new:
+            for file in old.namelist():
+                content = old.read(file)
+                if file.endswith("/WHEEL"):
+                    content = re.sub(rb"Tag: .*", f"Tag: py3-none-{tag}".encode(), content)
+                if not file.endswith((".so", ".dylib")):
+                    new.writestr(file, content)
+            if library:
+                new.writestr("cunumpy/rng/_cunumpy_rng.dylib", library)
+    return tmp_path
+
+
+def edit_wheel(wheel: Path, file: str, content: bytes) -> None:
+    with zipfile.ZipFile(wheel) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(wheel, "w") as new:
+        for name, text in (files | {file: content}).items():
+            new.writestr(name, text)
+
+
+def test_wheels_that_are_asked_for_have_to_be_there(folder: Path, release: ModuleType) -> None:
+    assert len(release.verify("cunumpy-rng", folder, ["macos-arm64"])) == 3
+    with pytest.raises(release.ReleaseError, match="no wheel of cunumpy-rng for linux-aarch64, windows-x86_64"):
+        release.verify("cunumpy-rng", folder, ["macos-arm64", "windows-x86_64", "linux-aarch64"])
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "says"),
+    [
+        ("cunumpy/rng/_cunumpy_rng.dylib", b"\xcf\xfa\xed\xfe\x07\0\0\x01", "has code of another platform"),
+        ("cunumpy/rng/_cunumpy_rng.dylib", b"\x7fELF" + bytes(14) + b"\xb7\0", "has code of another platform"),
+        ("cunumpy_rng-VERSION.dist-info/WHEEL", b"Tag: py3-none-any\n", "has tags that differ from its name's"),
+        ("cunumpy/rng/notes.txt", b"", "has other files than the pure wheel"),
+    ],
+)
+def test_wheel_that_is_not_what_its_name_says(
+    file: str, content: bytes, says: str, folder: Path, release: ModuleType
+) -> None:
+    (wheel,) = folder.glob("*macosx*")
+    edit_wheel(wheel, file.replace("VERSION", version(ROOT, "cunumpy-rng")), content)
+    with pytest.raises(release.ReleaseError, match=says):
+        release.verify("cunumpy-rng", folder)
+
+
+@pytest.mark.parametrize(
+    ("tag", "runs"),
+    [
+        ("manylinux_2_17_aarch64", True),
+        ("manylinux_2_5_aarch64", True),
+        ("manylinux_2_28_aarch64", False),
+        ("manylinux_2_17_x86_64", False),
+        ("linux_aarch64", False),
+        ("any", False),
+    ],
+)
+def test_wheels_for_older_systems_run_on_newer_ones(tag: str, runs: bool, release: ModuleType) -> None:
+    assert release.TARGETS["linux-aarch64"].runs(tag) is runs
 
 
 def test_every_platform_has_a_target(release: ModuleType) -> None:
@@ -246,8 +330,18 @@ def test_only_the_job_that_uploads_may_and_only_for_tags() -> None:
     assert publish["environment"] == "release"
     assert publish["permissions"] == {"id-token": "write"}  # trusted publishing: there is no password to keep
     assert any(step["uses"].startswith("pypa/gh-action-pypi-publish@") for step in publish["steps"])
-    assert all("ref_type == 'tag'" in jobs[name]["if"] for name in ("publish", "announce"))
+    # A tag is the only thing that is pushed to these; who starts one by hand, on a tag even, rehearses.
+    assert all(jobs[name]["if"] == "github.event_name == 'push'" for name in ("publish", "announce"))
+    assert workflow("release.yml")["jobs"]["attest"]["if"] == "github.event_name == 'push'"
     assert workflow("release-cunumpy-core.yml")["permissions"] == {"contents": "read"}
+
+
+def test_actions_are_named_by_the_hash_of_a_release() -> None:
+    """A tag may be moved to other code, a hash may not; one action has the same hash everywhere."""
+    used = re.findall(r"uses: (?!\./)(\S+)(.*)$", "\n".join(map(Path.read_text, WORKFLOWS.glob("*.yml"))), re.MULTILINE)
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action, _ in used)
+    assert all(re.fullmatch(r" # v\d+\.\d+\.\d+", comment) for _, comment in used)
+    assert len(set(used)) == len({action.partition("@")[0] for action, _ in used})
 
 
 def steps(data: dict) -> list[str]:
@@ -328,7 +422,7 @@ def test_scripts_of_a_release_run_from_the_tag_to_the_announcement(tmp_path: Pat
                 **given,
             }
             for step in job["steps"]:
-                if "run" in step and "!= 'tag'" not in step.get("if", ""):
+                if "run" in step and "!= 'push'" not in step.get("if", ""):
                     done = subprocess.run(
                         ["bash", "-eo", "pipefail", "-c", step["run"]],
                         cwd=place,
