@@ -215,6 +215,7 @@ def test_deposition(rng, name, n):
     np.testing.assert_allclose(density, expected, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.needs("cunumpy.rng")
 @pytest.mark.parametrize("grid", [1, 7])
 def test_monte_carlo(grid):
     n, inside = 20_000, np.zeros(1, np.uint64)
