@@ -80,7 +80,6 @@ class Target:
     platform: str  # as Python names it
     zig: str
     tag: str  # of the finished wheel
-    library: str  # its suffix
     format: str  # of the library: the system's, and the number that it has for the processor
 
     def runs(self, tag: str) -> bool:
@@ -92,13 +91,11 @@ class Target:
 
 
 TARGETS = {
-    "linux-x86_64": Target("linux-x86_64", "x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64", ".so", "ELF 0x3e"),
-    "linux-aarch64": Target("linux-aarch64", "aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64", ".so", "ELF 0xb7"),
-    "macos-x86_64": Target(
-        "macosx-11.0-x86_64", "x86_64-macos.11.0", "macosx_11_0_x86_64", ".dylib", "Mach-O 0x1000007"
-    ),
-    "macos-arm64": Target("macosx-11.0-arm64", "aarch64-macos.11.0", "macosx_11_0_arm64", ".dylib", "Mach-O 0x100000c"),
-    "windows-x86_64": Target("win-amd64", "x86_64-windows-gnu", "win_amd64", ".dll", "PE 0x8664"),
+    "linux-x86_64": Target("linux-x86_64", "x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64", "ELF 0x3e"),
+    "linux-aarch64": Target("linux-aarch64", "aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64", "ELF 0xb7"),
+    "macos-x86_64": Target("macosx-11.0-x86_64", "x86_64-macos.11.0", "macosx_11_0_x86_64", "Mach-O 0x1000007"),
+    "macos-arm64": Target("macosx-11.0-arm64", "aarch64-macos.11.0", "macosx_11_0_arm64", "Mach-O 0x100000c"),
+    "windows-x86_64": Target("win-amd64", "x86_64-windows-gnu", "win_amd64", "PE 0x8664"),
 }
 
 
@@ -305,7 +302,7 @@ def build(name: str, folder: Path, targets: list[str]) -> None:
             place = Path(scratch) / target.tag
             settings = {
                 "CXX": f"{sys.executable} -m ziglang c++ -target {target.zig} -s",
-                "LDFLAGS": "" if target.library == ".dll" else "-nostdlib++",  # nothing of it is used
+                "LDFLAGS": "-nostdlib++",  # nothing of it is used
                 "CUNUMPY_WHEEL_PLATFORM": target.platform,
                 "CUNUMPY_REQUIRE_NATIVE": "1",
             }
@@ -362,7 +359,7 @@ def verify(name: str, folder: Path, targets: list[str] | None = None) -> list[st
             )
             tags = set(re.findall(r"^Tag: (.*?)\r?$", archive.read(f"{information}/WHEEL").decode(), re.MULTILINE))
             libraries = [file for file in files if file.endswith((".so", ".dylib", ".dll"))]
-            formats = {library_format(archive.read(file)) for file in libraries}
+            code = [archive.read(file) for file in libraries]
         contents.append({file for file in files if ".dist-info/" not in file})
         problems = [
             what
@@ -375,7 +372,11 @@ def verify(name: str, folder: Path, targets: list[str] | None = None) -> list[st
                 ("native code in a pure wheel", not libraries or "any" not in platforms),
                 ("no native code", bool(libraries) or "any" in platforms),
                 (f"a platform that no release is for, {', '.join(platforms)}", bool(served) or "any" in platforms),
-                ("code of another platform", formats == {TARGETS[each].format for each in served}),
+                (
+                    "code of another platform",
+                    set(map(library_format, code)) == {TARGETS[each].format for each in served},
+                ),
+                ("a path of the machine that built it", not any(re.search(rb"/cunumpy-\w{8}/", each) for each in code)),
             )
             if not is_right
         ]

@@ -22,6 +22,7 @@ from distributions import MEMBERS, META, NATIVE, PACKAGES, ROOT, uv
 NAMES = (META, *MEMBERS)
 WORKFLOWS = ROOT / ".github/workflows"
 DAY = "2026-01-31"
+MACOS_ARM64 = b"\xcf\xfa\xed\xfe\x0c\0\0\x01"  # how a library for it begins
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +229,7 @@ def folder(built: Path, tmp_path: Path) -> Path:
     """What is built of cunumpy-rng: the source distribution, a pure wheel and one with a library, for macOS."""
     (sdist,), (wheel,) = built.glob("cunumpy_rng-*.tar.gz"), built.glob("cunumpy_rng-*.whl")
     shutil.copy(sdist, tmp_path)
-    for tag, library in (("any", None), ("macosx_11_0_arm64", b"\xcf\xfa\xed\xfe\x0c\0\0\x01")):
+    for tag, library in (("any", None), ("macosx_11_0_arm64", MACOS_ARM64)):
         name = wheel.name.split("-py3-")[0] + f"-py3-none-{tag}.whl"
         with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(tmp_path / name, "w") as new:
             for file in old.namelist():
@@ -261,6 +262,12 @@ def test_wheels_that_are_asked_for_have_to_be_there(folder: Path, release: Modul
     [
         ("cunumpy/rng/_cunumpy_rng.dylib", b"\xcf\xfa\xed\xfe\x07\0\0\x01", "has code of another platform"),
         ("cunumpy/rng/_cunumpy_rng.dylib", b"\x7fELF" + bytes(14) + b"\xb7\0", "has code of another platform"),
+        ("cunumpy/rng/_cunumpy_rng.dylib", b"!<arch>\n", "has code of another platform"),  # a static library
+        (
+            "cunumpy/rng/_cunumpy_rng.dylib",
+            MACOS_ARM64 + b"\0/tmp/cunumpy-ppsq_6ce/_cunumpy_rng.dylib",
+            "has a path of",
+        ),
         ("cunumpy_rng-VERSION.dist-info/WHEEL", b"Tag: py3-none-any\n", "has tags that differ from its name's"),
         ("cunumpy/rng/notes.txt", b"", "has other files than the pure wheel"),
     ],

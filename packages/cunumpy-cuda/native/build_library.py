@@ -44,6 +44,7 @@ FLAGS = [
 ]
 LINK_FLAGS = {
     "linux": ["-Wl,-z,defs"],
+    "macosx": ["-Wl,-install_name,@rpath/{name}"],  # else it names the folder that it was built in
     "win": ["-static"],  # the compiler's own libraries are not on other people's machines
 }
 X86_INSTRUCTION_SETS = {
@@ -180,8 +181,9 @@ def build(folder: Path, headers: tuple[str, ...], library: Path) -> None:
             running.append((command, start(command)))
     for command, process in running:
         finish(command, process)
-    command = [*compiler, "-shared", "-pthread", *objects, "-o", str(library)]
-    command += [*LINK_FLAGS.get(SYSTEM, []), *shlex.split(os.environ.get("LDFLAGS", ""))]
+    # In this order: with -static behind -shared, Zig makes an archive of object files.
+    command = [*compiler, *(each.format(name=library.name) for each in LINK_FLAGS.get(SYSTEM, [])), "-shared"]
+    command += ["-pthread", *objects, "-o", str(library), *shlex.split(os.environ.get("LDFLAGS", ""))]
     finish(command, start(command))
 
 
