@@ -38,7 +38,6 @@ ALLOWED_FROM_TEXT = {
     "cunumpy-kernels/src/cunumpy/kernels/_cuda_kernel.py",
     # mpi4py's API sends Python objects, on this process to itself.
     "cunumpy-mpi/src/cunumpy/mpi/_serial/messages.py",
-    "cunumpy-mpi/src/cunumpy/mpi/_serial/communicators.py",
 }
 """The files that may, each with its reason."""
 

@@ -107,6 +107,9 @@ _COMBINERS = (
     "NAMED DUP CONTIGUOUS VECTOR HVECTOR INDEXED HINDEXED INDEXED_BLOCK HINDEXED_BLOCK STRUCT SUBARRAY DARRAY RESIZED"
 )
 INTEGERS |= {f"COMBINER_{name}": number for number, name in enumerate(_COMBINERS.split(), start=1)}
+INTEGERS |= {
+    f"TYPECLASS_{name}": number for number, name in enumerate(("INTEGER", "REAL", "COMPLEX", "LOGICAL"), start=1)
+}
 
 
 def real_mpi() -> Any:

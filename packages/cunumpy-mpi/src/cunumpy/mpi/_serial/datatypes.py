@@ -17,8 +17,21 @@ import numpy as np
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial.attributes import Attributes
 from cunumpy.mpi._serial.constants import INTEGERS, integer, own, real_mpi
+from cunumpy.mpi._serial.envelopes import ARGUMENTS, contents
 from cunumpy.mpi._serial.exceptions import BufferArgumentError, TypeCodeError, error
-from cunumpy.mpi._serial.layouts import Element, Signature, distributed, joined, merged, outer, repeated, strides
+from cunumpy.mpi._serial.layouts import (
+    Element,
+    Signature,
+    blocks,
+    distributed,
+    joined,
+    many_blocks,
+    merged,
+    outer,
+    repeated,
+    strides,
+)
+from cunumpy.mpi._serial.predefined import ALIASES, ELEMENTS, NAMES_BY_CODE, PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,6 +147,10 @@ class Datatype(Attributes):
         """Whether items follow each other without gaps, in the order of memory."""
         return len(self._offsets) == 1 and int(self._offsets[0]) == self._lb and self._size == self._ub - self._lb
 
+    @property
+    def _extent(self) -> int:
+        return self._ub - self._lb
+
     # --- queries
 
     def Get_size(self) -> int:
@@ -180,7 +197,7 @@ class Datatype(Attributes):
     def Get_envelope(self) -> tuple[int, int, int, int, int]:
         """Return how many integers, addresses, counts and types `Get_contents` gives, and how the type was made."""
         self._check("Datatype.Get_envelope")
-        integers, addresses, counts, types = self._contents() if not self._predefined else ([], [], [], [])
+        integers, addresses, counts, types = contents(*self._how) if not self._predefined else ([], [], [], [])
         combiner = INTEGERS[f"COMBINER_{self._how[0]}"]
         return len(integers), len(addresses), len(counts), len(types), combiner
 
@@ -189,35 +206,7 @@ class Datatype(Attributes):
         self._check("Datatype.Get_contents")
         if self._predefined:
             raise error("TYPE", f"Datatype.Get_contents: {self!r} is predefined.")
-        return self._contents()
-
-    def _contents(self) -> tuple[list[int], list[int], list[int], list[Datatype]]:
-        combiner, arguments = self._how
-        base, *rest = arguments
-        if combiner == "STRUCT":
-            lengths, displacements, types = arguments
-            return [len(lengths), *lengths], list(displacements), [], list(types)
-        if combiner == "DUP":
-            return [], [], [], [base]
-        if combiner == "RESIZED":
-            return [], list(rest), [], [base]
-        if combiner == "HVECTOR":
-            return list(rest[:2]), [rest[2]], [], [base]
-        if combiner == "HINDEXED":
-            return [len(rest[0]), *rest[0]], list(rest[1]), [], [base]
-        if combiner == "INDEXED":
-            return [len(rest[0]), *rest[0], *rest[1]], [], [], [base]
-        if combiner == "INDEXED_BLOCK":
-            return [len(rest[1]), rest[0], *rest[1]], [], [], [base]
-        if combiner == "HINDEXED_BLOCK":
-            return [len(rest[1]), rest[0]], list(rest[1]), [], [base]
-        if combiner == "SUBARRAY":
-            sizes, subsizes, starts, order = rest
-            return [len(sizes), *sizes, *subsizes, *starts, order], [], [], [base]
-        if combiner == "DARRAY":
-            size, rank, gsizes, distribs, dargs, psizes, order = rest
-            return [size, rank, len(gsizes), *gsizes, *distribs, *dargs, *psizes, order], [], [], [base]
-        return list(rest), [], [], [base]
+        return contents(*self._how)
 
     def decode(self) -> tuple[Datatype, str, dict[str, Any]]:
         """Return the type that this one was made from, the way, and the arguments by name."""
@@ -228,7 +217,7 @@ class Datatype(Attributes):
         if combiner == "STRUCT":
             names: tuple[str, ...] = ("blocklengths", "displacements", "datatypes")
             return DATATYPE_NULL, combiner, dict(zip(names, map(list, arguments), strict=True))
-        names = _ARGUMENTS[combiner]
+        names = ARGUMENTS[combiner]
         values = [list(value) if isinstance(value, tuple) else value for value in arguments[1:]]
         return arguments[0], combiner, dict(zip(names, values, strict=True))
 
@@ -290,7 +279,7 @@ class Datatype(Attributes):
         ub: int | None = None,
     ) -> Datatype:
         """Make the type of items of this one that begin at the given bytes."""
-        extent = self._ub - self._lb
+        extent = self._extent
         offsets = (starts[:, None] + self._offsets[None, :]).ravel()
         lengths = np.tile(self._lengths, len(starts))
         if lb is None or ub is None:
@@ -318,47 +307,49 @@ class Datatype(Attributes):
     def Create_contiguous(self, count: int) -> Datatype:
         """Return a type of `count` items one behind the other."""
         count = self._count("Create_contiguous", "count", count)
-        return self._derived("CONTIGUOUS", (count,), np.arange(count, dtype=np.int64) * (self._ub - self._lb))
+        return self._derived("CONTIGUOUS", (count,), np.arange(count, dtype=np.int64) * self._extent)
 
     def Create_vector(self, count: int, blocklength: int, stride: int) -> Datatype:
         """Return a type of `count` blocks, which begin `stride` items apart."""
         count = self._count("Create_vector", "count", count)
         blocklength = self._count("Create_vector", "blocklength", blocklength)
         stride = integer(stride, "Datatype.Create_vector", "stride")
-        blocks = np.arange(count, dtype=np.int64) * stride * (self._ub - self._lb)
-        return self._derived("VECTOR", (count, blocklength, stride), self._blocks(blocks, blocklength))
+        begins = np.arange(count, dtype=np.int64) * stride * self._extent
+        return self._derived("VECTOR", (count, blocklength, stride), blocks(begins, blocklength, self._extent))
 
     def Create_hvector(self, count: int, blocklength: int, stride: int) -> Datatype:
         """Return a type of `count` blocks, which begin `stride` bytes apart."""
         count = self._count("Create_hvector", "count", count)
         blocklength = self._count("Create_hvector", "blocklength", blocklength)
         stride = integer(stride, "Datatype.Create_hvector", "stride")
-        blocks = np.arange(count, dtype=np.int64) * stride
-        return self._derived("HVECTOR", (count, blocklength, stride), self._blocks(blocks, blocklength))
+        begins = np.arange(count, dtype=np.int64) * stride
+        return self._derived("HVECTOR", (count, blocklength, stride), blocks(begins, blocklength, self._extent))
 
     def Create_indexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Datatype:
         """Return a type of blocks of several lengths, at displacements in items."""
         lengths, at = self._lengths_and_displacements("Create_indexed", blocklengths, displacements)
-        starts = self._many_blocks(at * (self._ub - self._lb), lengths)
+        starts = many_blocks(at * self._extent, lengths, self._extent)
         return self._derived("INDEXED", (tuple(lengths.tolist()), tuple(at.tolist())), starts)
 
     def Create_hindexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Datatype:
         """Return a type of blocks of several lengths, at displacements in bytes."""
         lengths, at = self._lengths_and_displacements("Create_hindexed", blocklengths, displacements)
-        return self._derived("HINDEXED", (tuple(lengths.tolist()), tuple(at.tolist())), self._many_blocks(at, lengths))
+        return self._derived(
+            "HINDEXED", (tuple(lengths.tolist()), tuple(at.tolist())), many_blocks(at, lengths, self._extent)
+        )
 
     def Create_indexed_block(self, blocklength: int, displacements: Sequence[int]) -> Datatype:
         """Return a type of blocks of one length, at displacements in items."""
         blocklength = self._count("Create_indexed_block", "blocklength", blocklength)
         at = _integers(displacements, "Datatype.Create_indexed_block", "displacements")
-        starts = self._blocks(at * (self._ub - self._lb), blocklength)
+        starts = blocks(at * self._extent, blocklength, self._extent)
         return self._derived("INDEXED_BLOCK", (blocklength, tuple(at.tolist())), starts)
 
     def Create_hindexed_block(self, blocklength: int, displacements: Sequence[int]) -> Datatype:
         """Return a type of blocks of one length, at displacements in bytes."""
         blocklength = self._count("Create_hindexed_block", "blocklength", blocklength)
         at = _integers(displacements, "Datatype.Create_hindexed_block", "displacements")
-        return self._derived("HINDEXED_BLOCK", (blocklength, tuple(at.tolist())), self._blocks(at, blocklength))
+        return self._derived("HINDEXED_BLOCK", (blocklength, tuple(at.tolist())), blocks(at, blocklength, self._extent))
 
     @classmethod
     def Create_struct(
@@ -428,7 +419,7 @@ class Datatype(Attributes):
                 f"sizes={whole.tolist()}, or is empty.",
             )
         order = _checked_order(order, function)
-        extent = self._ub - self._lb
+        extent = self._extent
         steps = strides(whole.tolist(), order, extent)
         indices = [start + np.arange(size) for start, size in zip(first.tolist(), part.tolist(), strict=True)]
         return self._derived(
@@ -454,9 +445,9 @@ class Datatype(Attributes):
         size, rank = integer(size, function, "size"), integer(rank, function, "rank")
         whole = _integers(gsizes, function, "gsizes").tolist()
         kinds = [own(each, *_DISTRIBUTIONS) for each in _integers(distribs, function, "distribs").tolist()]
-        blocks = [own(each, "DISTRIBUTE_DFLT_DARG") for each in _integers(dargs, function, "dargs").tolist()]
+        arguments = [own(each, "DISTRIBUTE_DFLT_DARG") for each in _integers(dargs, function, "dargs").tolist()]
         ranks = _integers(psizes, function, "psizes").tolist()
-        if not len(whole) == len(kinds) == len(blocks) == len(ranks) or not whole:
+        if not len(whole) == len(kinds) == len(arguments) == len(ranks) or not whole:
             raise ArgumentError(f"{function}: the four lists must have the same length, at least 1.")
         if math.prod(ranks) != size or not 0 <= rank < size or min(whole) < 1:
             raise error(
@@ -465,15 +456,15 @@ class Datatype(Attributes):
                 "must be 'size', and 'rank' below it.",
             )
         order = _checked_order(order, function)
-        extent = self._ub - self._lb
+        extent = self._extent
         coordinates = np.unravel_index(rank, ranks)  # in C order, whatever the order of the array
         indices = [
             distributed(n, kind, block, p, int(c), function)
-            for n, kind, block, p, c in zip(whole, kinds, blocks, ranks, coordinates, strict=True)
+            for n, kind, block, p, c in zip(whole, kinds, arguments, ranks, coordinates, strict=True)
         ]
         return self._derived(
             "DARRAY",
-            (size, rank, tuple(whole), tuple(kinds), tuple(blocks), tuple(ranks), order),
+            (size, rank, tuple(whole), tuple(kinds), tuple(arguments), tuple(ranks), order),
             outer(indices, strides(whole, order, extent), order),
             self._lb,
             self._lb + math.prod(whole) * extent,
@@ -517,16 +508,6 @@ class Datatype(Attributes):
         _check_counts(lengths, function, "blocklengths")
         return lengths, at
 
-    def _blocks(self, starts: np.ndarray, length: int) -> np.ndarray:
-        items = np.arange(length, dtype=np.int64) * (self._ub - self._lb)
-        return (starts[:, None] + items[None, :]).ravel()
-
-    def _many_blocks(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        first = np.cumsum(lengths) - lengths
-        items = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(first, lengths)
-        begins: np.ndarray = np.repeat(starts, lengths) + items * (self._ub - self._lb)
-        return begins
-
     # --- packing
 
     def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: Any) -> int:
@@ -555,22 +536,8 @@ class Datatype(Attributes):
             raise error("ARG", f"Datatype.Match_size: no type of class {typeclass} has {size} bytes.") from None
 
 
-_ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "DUP": (),
-    "CONTIGUOUS": ("count",),
-    "VECTOR": ("count", "blocklength", "stride"),
-    "HVECTOR": ("count", "blocklength", "stride"),
-    "INDEXED": ("blocklengths", "displacements"),
-    "HINDEXED": ("blocklengths", "displacements"),
-    "INDEXED_BLOCK": ("blocklength", "displacements"),
-    "HINDEXED_BLOCK": ("blocklength", "displacements"),
-    "SUBARRAY": ("sizes", "subsizes", "starts", "order"),
-    "DARRAY": ("size", "rank", "gsizes", "distribs", "dargs", "psizes", "order"),
-    "RESIZED": ("lb", "extent"),
-}
 _DISTRIBUTIONS = ("DISTRIBUTE_NONE", "DISTRIBUTE_BLOCK", "DISTRIBUTE_CYCLIC")
 _TYPECLASSES = {"INTEGER": "i", "REAL": "f", "COMPLEX": "c", "LOGICAL": "b"}
-INTEGERS.update({f"TYPECLASS_{name}": number for number, name in enumerate(_TYPECLASSES, start=1)})
 
 
 def _integers(values: Any, function: str, argument: str) -> np.ndarray:
@@ -625,98 +592,10 @@ def _predefine(name: str, code: str, kind: str | None = None, size: int | None =
     )
 
 
-for _name, _code in {
-    "BYTE": "B",
-    "PACKED": "B",
-    "CHAR": "S1",
-    "SIGNED_CHAR": "b",
-    "UNSIGNED_CHAR": "B",
-    "SHORT": "h",
-    "UNSIGNED_SHORT": "H",
-    "INT": "i",
-    "UNSIGNED": "I",
-    "LONG": "l",
-    "UNSIGNED_LONG": "L",
-    "LONG_LONG": "q",
-    "UNSIGNED_LONG_LONG": "Q",
-    "FLOAT": "f",
-    "DOUBLE": "d",
-    "LONG_DOUBLE": "g",
-    "C_BOOL": "?",
-    "INT8_T": "i1",
-    "INT16_T": "i2",
-    "INT32_T": "i4",
-    "INT64_T": "i8",
-    "UINT8_T": "u1",
-    "UINT16_T": "u2",
-    "UINT32_T": "u4",
-    "UINT64_T": "u8",
-    "C_FLOAT_COMPLEX": "F",
-    "C_DOUBLE_COMPLEX": "D",
-    "C_LONG_DOUBLE_COMPLEX": "G",
-    "FLOAT16_T": "e",
-    "AINT": "p",
-    "OFFSET": "i8",
-    "COUNT": "i8",
-    "INTEGER": "i4",
-    "LOGICAL": "i4",
-    "REAL": "f4",
-    "DOUBLE_PRECISION": "f8",
-    "COMPLEX": "c8",
-    "DOUBLE_COMPLEX": "c16",
-    "CHARACTER": "S1",
-    "INTEGER1": "i1",
-    "INTEGER2": "i2",
-    "INTEGER4": "i4",
-    "INTEGER8": "i8",
-    "REAL4": "f4",
-    "REAL8": "f8",
-    "COMPLEX8": "c8",
-    "COMPLEX16": "c16",
-}.items():
+for _name, _code in ELEMENTS.items():
     _predefine(_name, _code, kind="*" if _name in ("BYTE", "PACKED") else None)
 _predefine("WCHAR", "", "i", struct.calcsize("i"))
 
-ALIASES = {
-    "BOOL": "C_BOOL",
-    "CXX_BOOL": "C_BOOL",
-    "C_COMPLEX": "C_FLOAT_COMPLEX",
-    "CXX_FLOAT_COMPLEX": "C_FLOAT_COMPLEX",
-    "CXX_DOUBLE_COMPLEX": "C_DOUBLE_COMPLEX",
-    "CXX_LONG_DOUBLE_COMPLEX": "C_LONG_DOUBLE_COMPLEX",
-    "UNSIGNED_INT": "UNSIGNED",
-    "SIGNED_SHORT": "SHORT",
-    "SIGNED_INT": "INT",
-    "SIGNED_LONG": "LONG",
-    "SIGNED_LONG_LONG": "LONG_LONG",
-    "SINT8_T": "INT8_T",
-    "SINT16_T": "INT16_T",
-    "SINT32_T": "INT32_T",
-    "SINT64_T": "INT64_T",
-    "C_INT": "INT",
-    "C_LONG": "LONG",
-    "C_FLOAT": "FLOAT",
-    "C_DOUBLE": "DOUBLE",
-    "F_BOOL": "LOGICAL",
-    "F_INT": "INTEGER",
-    "F_FLOAT": "REAL",
-    "F_DOUBLE": "DOUBLE_PRECISION",
-    "F_COMPLEX": "COMPLEX",
-    "F_FLOAT_COMPLEX": "COMPLEX",
-    "F_DOUBLE_COMPLEX": "DOUBLE_COMPLEX",
-    "FLOAT32_T": "FLOAT",
-    "FLOAT64_T": "DOUBLE",
-}
-
-# Pairs of a value and an index, as a C struct has them.
-PAIRS: dict[str, np.dtype[Any]] = {
-    "SHORT_INT": np.dtype([("value", "h"), ("index", "i")], align=True),
-    "INT_INT": np.dtype([("value", "i"), ("index", "i")], align=True),
-    "LONG_INT": np.dtype([("value", "l"), ("index", "i")], align=True),
-    "FLOAT_INT": np.dtype([("value", "f"), ("index", "i")], align=True),
-    "DOUBLE_INT": np.dtype([("value", "d"), ("index", "i")], align=True),
-    "LONG_DOUBLE_INT": np.dtype([("value", "g"), ("index", "i")], align=True),
-}
 for _name, _pair in PAIRS.items():
     _value, _index = _pair.fields["value"], _pair.fields["index"]  # type: ignore[index]
     _kind = "f" if _value[0].kind == "f" else "i"
@@ -730,58 +609,9 @@ for _name, _pair in PAIRS.items():
         align=_pair.alignment,
         name=f"MPI_{_name}" if _name != "INT_INT" else "MPI_2INT",
     )
-ALIASES["TWOINT"] = "INT_INT"
 BOOL = PREDEFINED["C_BOOL"]
 
-_BY_CODE: dict[str, str] = {
-    "?": "C_BOOL",
-    "b1": "C_BOOL",
-    "c": "CHAR",
-    "S": "CHAR",
-    "S1": "CHAR",
-    "s": "CHAR",
-    "b": "SIGNED_CHAR",
-    "h": "SHORT",
-    "i": "INT",
-    "l": "LONG",
-    "q": "LONG_LONG",
-    "p": "AINT",
-    "n": "AINT",
-    "B": "UNSIGNED_CHAR",
-    "H": "UNSIGNED_SHORT",
-    "I": "UNSIGNED",
-    "L": "UNSIGNED_LONG",
-    "Q": "UNSIGNED_LONG_LONG",
-    "e": "FLOAT16_T",
-    "f": "FLOAT",
-    "d": "DOUBLE",
-    "g": "LONG_DOUBLE",
-    "F": "C_FLOAT_COMPLEX",
-    "D": "C_DOUBLE_COMPLEX",
-    "G": "C_LONG_DOUBLE_COMPLEX",
-    "Zf": "C_FLOAT_COMPLEX",
-    "Zd": "C_DOUBLE_COMPLEX",
-    "Zg": "C_LONG_DOUBLE_COMPLEX",
-    "i1": "INT8_T",
-    "i2": "INT16_T",
-    "i4": "INT32_T",
-    "i8": "INT64_T",
-    "u1": "UINT8_T",
-    "u2": "UINT16_T",
-    "u4": "UINT32_T",
-    "u8": "UINT64_T",
-    "f2": "FLOAT16_T",
-    "f4": "FLOAT",
-    "f8": "DOUBLE",
-    "f16": "LONG_DOUBLE",
-    "c8": "C_FLOAT_COMPLEX",
-    "c16": "C_DOUBLE_COMPLEX",
-    "c32": "C_LONG_DOUBLE_COMPLEX",
-    "w": "WCHAR",
-    "u": "WCHAR",
-    "U1": "WCHAR",
-}
-TYPEDICT: dict[str, Datatype] = {code: PREDEFINED[name] for code, name in _BY_CODE.items()}
+TYPEDICT: dict[str, Datatype] = {code: PREDEFINED[name] for code, name in NAMES_BY_CODE.items()}
 
 
 def by_code(code: str, function: str) -> Datatype:

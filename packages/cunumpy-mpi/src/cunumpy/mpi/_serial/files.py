@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cunumpy.mpi._serial import specs
+from cunumpy import _conversion
+from cunumpy.mpi._serial import file_access, specs
 from cunumpy.mpi._serial.constants import INTEGERS, integer, own
 from cunumpy.mpi._serial.datatypes import PREDEFINED, Datatype, as_datatype
+from cunumpy.mpi._serial.error_handlers import Errors
 from cunumpy.mpi._serial.exceptions import error, file_error, no_pickle
-from cunumpy.mpi._serial.groups import Errors, Group, Info
+from cunumpy.mpi._serial.groups import Group
+from cunumpy.mpi._serial.hints import Info
 from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus, fill
 
 if TYPE_CHECKING:
@@ -38,7 +41,6 @@ _ERRORS = {
     errno.EISDIR: "BAD_FILE",
 }
 _BYTE = PREDEFINED["BYTE"]
-_SPAN = 2**24  # bytes of a file that are read at once where its view has many gaps
 
 
 class SerialFile(Errors):
@@ -234,7 +236,7 @@ class SerialFile(Errors):
                 f"{function}: argument 'datarep' is {datarep!r}; supported are native and internal.",
             )
         if begin == own(INTEGERS["DISPLACEMENT_CURRENT"], "DISPLACEMENT_CURRENT") and self._amode & _MODE["SEQUENTIAL"]:
-            begin = self._at(self._shared * self._etype._size)
+            begin = file_access.place(self._disp, self._filetype, self._shared * self._etype._size)
         if begin < 0:
             raise error("ARG", f"{function}: argument 'disp' is {begin}; it can't be negative.")
         self._disp, self._etype, self._filetype, self._datarep = begin, unit, kind, datarep
@@ -248,37 +250,8 @@ class SerialFile(Errors):
     def Get_byte_offset(self, offset: int) -> int:
         """Return the byte of the file of an offset in the view."""
         self._open("File.Get_byte_offset")
-        return self._at(self._offset(offset, "File.Get_byte_offset") * self._etype._size)
-
-    def _at(self, byte: int) -> int:
-        """Return the place in the file of a byte of those that are seen."""
-        kind = self._filetype
-        item, rest = divmod(byte, kind._size)
-        ends = np.cumsum(kind._lengths)
-        run = int(np.searchsorted(ends, rest, side="right"))
-        return (
-            self._disp
-            + item * (kind._ub - kind._lb)
-            + int(kind._offsets[run] + rest - (ends[run] - kind._lengths[run]))
-        )
-
-    def _runs(self, byte: int, size: int) -> list[tuple[int, int]]:
-        """Return places and lengths in the file of bytes that are seen, from the `byte`-th on."""
-        kind = self._filetype
-        if not size:
-            return []
-        if kind._dense:
-            return [(self._disp + int(kind._offsets[0]) + byte, size)]
-        first, last = byte // kind._size, (byte + size - 1) // kind._size
-        items = np.arange(first, last + 1, dtype=np.int64)
-        places = (self._disp + items[:, None] * (kind._ub - kind._lb) + kind._offsets[None, :]).ravel()
-        lengths = np.tile(kind._lengths, len(items))
-        seen = first * kind._size + np.cumsum(lengths) - lengths
-        ahead = np.maximum(byte - seen, 0)
-        places, lengths, seen = places + ahead, lengths - ahead, seen + ahead
-        lengths = np.minimum(lengths, byte + size - seen)
-        keep = lengths > 0
-        return list(zip(places[keep].tolist(), lengths[keep].tolist(), strict=True))
+        byte = self._offset(offset, "File.Get_byte_offset") * self._etype._size
+        return file_access.place(self._disp, self._filetype, byte)
 
     # --- positions
 
@@ -348,7 +321,7 @@ class SerialFile(Errors):
         target = specs.simple(buf, function, "buf", write=True)
         self._whole(target, function)
         content = np.empty(target.nbytes, np.uint8)
-        found = _read_runs(fd, self._runs(at * self._etype._size, target.nbytes), content)
+        found = file_access.read(fd, self._runs(at, target.nbytes), content)
         target.store(content[:found], function)
         return self._status(found)
 
@@ -358,14 +331,15 @@ class SerialFile(Errors):
         self._whole(source, function)
         content = source.load()
         if not isinstance(content, np.ndarray):
-            from cunumpy import _conversion
-
             content = _conversion.copy_to_host(content, function)
         try:
-            _write_runs(fd, self._runs(at * self._etype._size, source.nbytes), content)
+            file_access.write(fd, self._runs(at, source.nbytes), content)
         except OSError as caught:
             raise _of_system(caught, function, self._path) from None
         return self._status(source.nbytes)
+
+    def _runs(self, offset: int, size: int) -> list[tuple[int, int]]:
+        return file_access.runs(self._disp, self._filetype, offset * self._etype._size, size)
 
     def _whole(self, buffer: Buffer, function: str) -> None:
         if buffer.nbytes % self._etype._size:
@@ -540,67 +514,6 @@ def _flags(mode: int, function: str) -> int:
 def _of_system(caught: OSError, function: str, path: Any) -> Exception:
     name = _ERRORS.get(caught.errno or 0, "IO")
     return file_error(name, f"{function}: {str(path)!r}: {caught.strerror}.")
-
-
-def _grouped(runs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Put runs that are near each other together, so that one access of the system serves them."""
-    groups: list[list[tuple[int, int]]] = []
-    for place, length in runs:
-        if groups and place + length - groups[-1][0][0] <= _SPAN:
-            groups[-1].append((place, length))
-        else:
-            groups.append([(place, length)])
-    return groups
-
-
-def _read_runs(fd: int, runs: list[tuple[int, int]], content: np.ndarray) -> int:
-    """Read runs of a file, one behind the other; return how many bytes there were before the end of the file."""
-    found = 0
-    for group in _grouped(runs):
-        begin = group[0][0]
-        span = _pread(fd, begin, group[-1][0] + group[-1][1] - begin)
-        for place, length in group:
-            piece = span[place - begin : place - begin + length]
-            content[found : found + len(piece)] = np.frombuffer(piece, np.uint8)
-            found += len(piece)
-            if len(piece) < length:
-                return found
-    return found
-
-
-def _write_runs(fd: int, runs: list[tuple[int, int]], content: np.ndarray) -> None:
-    """Write runs of a file, one behind the other."""
-    done = 0
-    for group in _grouped(runs):
-        begin, end = group[0][0], group[-1][0] + group[-1][1]
-        if len(group) == 1:
-            _pwrite(fd, begin, content[done : done + group[0][1]].data)
-            done += group[0][1]
-            continue
-        span = bytearray(end - begin)
-        there = _pread(fd, begin, end - begin)
-        span[: len(there)] = there
-        for place, length in group:
-            span[place - begin : place - begin + length] = content[done : done + length].data
-            done += length
-        _pwrite(fd, begin, memoryview(span))
-
-
-def _pread(fd: int, place: int, size: int) -> bytes:
-    pieces = []
-    while size:
-        piece = os.pread(fd, size, place)
-        if not piece:
-            break
-        pieces.append(piece)
-        place, size = place + len(piece), size - len(piece)
-    return b"".join(pieces)
-
-
-def _pwrite(fd: int, place: int, content: memoryview) -> None:
-    while len(content):
-        written = os.pwrite(fd, content, place)
-        place, content = place + written, content[written:]
 
 
 FILE_NULL = SerialFile()

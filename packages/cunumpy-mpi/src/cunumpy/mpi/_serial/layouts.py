@@ -15,6 +15,20 @@ Element = tuple[str, int]
 Signature = tuple[tuple[Element, int], ...]
 
 
+def blocks(starts: np.ndarray, length: int, extent: int) -> np.ndarray:
+    """Return where items begin that follow each other in blocks of one length."""
+    items = np.arange(length, dtype=np.int64) * extent
+    return (starts[:, None] + items[None, :]).ravel()
+
+
+def many_blocks(starts: np.ndarray, lengths: np.ndarray, extent: int) -> np.ndarray:
+    """Return where items begin that follow each other in blocks of several lengths."""
+    first = np.cumsum(lengths) - lengths
+    items = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(first, lengths)
+    begins: np.ndarray = np.repeat(starts, lengths) + items * extent
+    return begins
+
+
 def strides(sizes: list[int], order: int, extent: int) -> list[int]:
     strides = [extent] * len(sizes)
     for axis in range(len(sizes) - 2, -1, -1) if order == INTEGERS["ORDER_C"] else range(1, len(sizes)):

@@ -12,9 +12,11 @@ import numpy as np
 from cunumpy.mpi._serial import (
     buffers,
     communicators,
+    error_handlers,
     exceptions,
     files,
     groups,
+    hints,
     messages,
     pickling,
     requests,
@@ -22,9 +24,9 @@ from cunumpy.mpi._serial import (
     windows,
 )
 from cunumpy.mpi._serial.constants import INTEGERS, integer
-from cunumpy.mpi._serial.datatypes import ALIASES, DATATYPE_NULL, PREDEFINED, TYPEDICT, Datatype
+from cunumpy.mpi._serial.datatypes import DATATYPE_NULL, PREDEFINED, TYPEDICT, Datatype
 from cunumpy.mpi._serial.operations import OP_NULL, PREDEFINED_OPS, Op
-from cunumpy.mpi._serial.topologies import SerialCartcomm, SerialDistgraphcomm, SerialGraphcomm, SerialTopocomm
+from cunumpy.mpi._serial.predefined import ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,13 +66,13 @@ class SerialMPI:
 
     Comm = Intracomm = communicators.SerialComm
     Intercomm = SerialIntercomm
-    Topocomm = SerialTopocomm
-    Cartcomm = SerialCartcomm
-    Graphcomm = SerialGraphcomm
-    Distgraphcomm = SerialDistgraphcomm
+    Topocomm = communicators.SerialTopocomm
+    Cartcomm = communicators.SerialCartcomm
+    Graphcomm = communicators.SerialGraphcomm
+    Distgraphcomm = communicators.SerialDistgraphcomm
     Group = groups.Group
-    Info = groups.Info
-    Errhandler = groups.Errhandler
+    Info = hints.Info
+    Errhandler = error_handlers.Errhandler
     Request = requests.SerialRequest
     Prequest = requests.SerialPrequest
     Message = messages.Message
@@ -91,12 +93,12 @@ class SerialMPI:
     OP_NULL: Any = OP_NULL
     GROUP_NULL: groups.Group = groups.GROUP_NULL
     GROUP_EMPTY: groups.Group = groups.GROUP_EMPTY
-    INFO_NULL: groups.Info = groups.INFO_NULL
-    INFO_ENV: groups.Info = groups.INFO_ENV
-    ERRHANDLER_NULL: groups.Errhandler = groups.ERRHANDLER_NULL
-    ERRORS_RETURN: groups.Errhandler = groups.ERRORS_RETURN
-    ERRORS_ABORT: groups.Errhandler = groups.ERRORS_ABORT
-    ERRORS_ARE_FATAL: groups.Errhandler = groups.ERRORS_ARE_FATAL
+    INFO_NULL: hints.Info = hints.INFO_NULL
+    INFO_ENV: hints.Info = hints.INFO_ENV
+    ERRHANDLER_NULL: error_handlers.Errhandler = error_handlers.ERRHANDLER_NULL
+    ERRORS_RETURN: error_handlers.Errhandler = error_handlers.ERRORS_RETURN
+    ERRORS_ABORT: error_handlers.Errhandler = error_handlers.ERRORS_ABORT
+    ERRORS_ARE_FATAL: error_handlers.Errhandler = error_handlers.ERRORS_ARE_FATAL
     FILE_NULL: files.SerialFile = files.FILE_NULL
     WIN_NULL: windows.SerialWin = windows.WIN_NULL
     IN_PLACE: buffers.Placeholder = buffers.IN_PLACE
@@ -229,7 +231,7 @@ class SerialMPI:
         return addr1 - addr2
 
     @staticmethod
-    def Alloc_mem(size: int, info: groups.Info | None = None) -> memoryview:
+    def Alloc_mem(size: int, info: hints.Info | None = None) -> memoryview:
         """Return new memory, of `size` bytes."""
         number = integer(size, "MPI.Alloc_mem", "size")
         if number < 0:

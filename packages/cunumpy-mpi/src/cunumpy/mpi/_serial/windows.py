@@ -9,10 +9,13 @@ import numpy as np
 from cunumpy.errors import ArgumentError
 from cunumpy.mpi._serial import buffers, messages, specs
 from cunumpy.mpi._serial.attributes import Attributes
-from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, integer, own
+from cunumpy.mpi._serial.communicators import COMM_SELF, SerialComm
+from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, integer, own, real_mpi
 from cunumpy.mpi._serial.datatypes import Datatype, as_datatype, dtype_of
+from cunumpy.mpi._serial.error_handlers import Errors
 from cunumpy.mpi._serial.exceptions import error, no_pickle
-from cunumpy.mpi._serial.groups import Errors, Group, Info
+from cunumpy.mpi._serial.groups import Group
+from cunumpy.mpi._serial.hints import Info
 from cunumpy.mpi._serial.operations import PREDEFINED_OPS, Op, as_op
 from cunumpy.mpi._serial.requests import SerialRequest
 
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from cunumpy.mpi._serial.buffers import Buffer
-    from cunumpy.mpi._serial.communicators import SerialComm
 
 _SUM, _REPLACE, _NO_OP = (PREDEFINED_OPS[name] for name in ("SUM", "REPLACE", "NO_OP"))
 
@@ -510,14 +512,10 @@ def _basic(datatype: Datatype) -> Datatype:
 
 
 def _real(name: str) -> int:
-    from cunumpy.mpi._serial.constants import real_mpi
-
     return int(getattr(real_mpi(), name, 0))
 
 
 def _comm(comm: Any) -> SerialComm:
-    from cunumpy.mpi._serial.communicators import COMM_SELF
-
     return COMM_SELF if comm is None else comm
 
 
