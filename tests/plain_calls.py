@@ -1186,7 +1186,7 @@ OTHER_NAMES: dict[str, str] = {
 
 ELSEWHERE: tuple[str, ...] = (
     "kernels.jit.*",  # names in kernels, tried by test_python_kernel_errors
-    "mpi.SerialComm*", "mpi.SerialMPI*", "mpi.SerialRequest*", "mpi.SerialStatus*",  # mpi4py's API, tried beside it
+    "mpi.SerialComm*", "mpi.SerialMPI*", "mpi.SerialRequest*", "mpi.SerialStatus*",  # in mpi_calls
     "petsc.*",  # needs PETSc
     "to_cupy", "kernels.MetalKernel.__call__", "kernels.PyccelCache.*",  # need what is not installed everywhere
     # what users are given and do not make, and what calls a function of theirs or takes anything

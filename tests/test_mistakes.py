@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mpi_calls
 from cunumpy.errors import (
     ArgumentTypeError,
     BackendUnavailableError,
@@ -127,3 +129,94 @@ def test_mistakes_are_refused_in_words_that_help(name: str, tmp_path: Path, monk
                         problem = complaint(error, name, "" if place[0].startswith("*") else argument)
                         found += [f"{argument}={label}: {problem}"] if problem else []
     assert not found, "\n".join(found)
+
+
+# --- the serial stand-in for MPI --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    yield
+    mpi_calls.close_files()
+
+
+@pytest.mark.usefixtures("_in_a_folder_of_its_own")
+@pytest.mark.parametrize("kind", [*mpi_calls.CLASSES, "MPI"])
+def test_mistakes_in_calls_of_the_stand_in_for_mpi(kind: str) -> None:
+    plain = {label: lambda value=value: value for label, value in WRONG.items()}
+    found = []
+    for name in mpi_calls.methods():
+        if not name.startswith(f"{kind}.") or name in mpi_calls.REFUSE_ALL:
+            continue
+        function, given = mpi_calls.row(name)
+        # The forms that do not wait, or are persistent, check what the plain one checks.
+        wrong = plain if ".I" in name or name.endswith("_init") else plain | mpi_calls.WRONG
+        mpi_calls.close_files(function(**given))  # a table whose calls are wrong themselves would show nothing
+        for argument in given:
+            for label, make in wrong.items():
+                function, given = mpi_calls.row(name)
+                given[argument] = make()
+                try:
+                    mpi_calls.close_files(function(**given))
+                except Exception as error:
+                    problem = _complaint_of_method(error, name, argument)
+                    found += [f"{name}({argument}={label}): {problem}"] if problem else []
+                finally:
+                    mpi_calls.close_files()
+    assert not found, "\n".join(found)
+
+
+def _complaint_of_method(error: Exception, name: str, argument: str) -> str:
+    """Say what is wrong with an error of a method, which has to be called as the user called it; "" if nothing is."""
+    if not isinstance(error, CuNumpyError):
+        return "" if type(error) is KeyError and name == "Info.pop" else f"{type(error).__name__}: {error}"
+    text = str(error)
+    if f".{name.partition('.')[2]}: " not in text:
+        return f"does not name the function: {text}"
+    if isinstance(error, ArgumentTypeError) and f"argument {argument!r}" not in text:
+        return f"does not name the argument: {text}"
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda MPI, comm: comm.allreduce(1.0, op="sum"),
+            "comm.allreduce: argument 'op' must be an operation, such as",
+        ),
+        (
+            lambda MPI, comm: comm.Sendrecv_replace(1.0, 0),
+            "comm.Sendrecv_replace: argument 'buf' must be an array, or a list such as [array, count, MPI.DOUBLE]",
+        ),
+        (
+            lambda MPI, comm: comm.Dup(info={"key": "value"}),
+            "comm.Dup: argument 'info' must be an MPI.Info, such as MPI.Info.Create({'key': 'value'}), got dict",
+        ),
+        (lambda MPI, comm: comm.Create([0]), "comm.Create: argument 'group' must be a group, such as comm.Get_group()"),
+        (
+            lambda MPI, comm: MPI.File.Open(comm, "nothing.bin"),
+            "File.Open: file 'nothing.bin': No such file or directory. Add MPI.MODE_CREATE to make it.",
+        ),
+        (
+            lambda MPI, comm: MPI.Request.Waitall(comm.Irecv(np.ones(3), 0)),
+            "Request.Waitall: argument 'requests' must be a list of requests, got cunumpy.SerialRequest",
+        ),
+        (
+            lambda MPI, comm: comm.Allgather(np.ones(3, "f4"), np.ones(3)),
+            "comm.Allgather: 3 items of SerialMPI.FLOAT in argument 'sendbuf' can't be received as SerialMPI.DOUBLE in "
+            "argument 'recvbuf'",
+        ),
+        (
+            lambda MPI, comm: comm.Create_cart(1, periods="yes"),
+            "comm.Create_cart: argument 'periods' must be a list of truth values, got str ('yes')",
+        ),
+        (lambda MPI, comm: MPI.Compute_dims(2**70, 2), "MPI.Compute_dims: argument 'nnodes' is"),
+    ],
+)
+@pytest.mark.usefixtures("_in_a_folder_of_its_own")
+def test_words_of_errors_of_the_stand_in(call: Any, text: str) -> None:
+    with pytest.raises(CuNumpyError) as caught:
+        call(mpi_calls.MPI, mpi_calls.MPI.COMM_SELF.Dup())
+    assert text in str(caught.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from cunumpy.mpi._serial.checks import function_of, integer
 from cunumpy.mpi._serial.constants import INTEGERS
 from cunumpy.mpi._serial.exceptions import error
 
@@ -42,6 +43,9 @@ class Attributes:
         ``copy_fn(object, keyval, value)`` gives the attribute of a copy, or NotImplemented for none; without it copies
         have none. ``delete_fn(object, keyval, value)`` is called when the attribute goes.
         """
+        for argument, given in (("copy_fn", copy_fn), ("delete_fn", delete_fn)):
+            if given is not None and not isinstance(given, bool):
+                function_of(given, f"{cls.__name__}.Create_keyval", argument)
         number = next(_numbers)
         _keyvals[number] = _Keyval(copy_fn, delete_fn)
         return number
@@ -54,6 +58,7 @@ class Attributes:
 
     def Get_attr(self, keyval: int) -> Any:
         """Return the attribute of a key, None where there is none."""
+        integer(keyval, f"{type(self).__name__}.Get_attr", "keyval")
         found = self._predefined_attribute(keyval)
         if found is not NotImplemented:
             return found
@@ -81,7 +86,7 @@ class Attributes:
 
     @classmethod
     def _key(cls, keyval: int, method: str) -> _Keyval:
-        key = _keyvals.get(keyval)
+        key = _keyvals.get(integer(keyval, f"{cls.__name__}.{method}", "keyval"))
         if key is None or key.freed:
             raise error(
                 "KEYVAL", f"{cls.__name__}.{method}: argument 'keyval' is {keyval!r}, which is no key of attributes."

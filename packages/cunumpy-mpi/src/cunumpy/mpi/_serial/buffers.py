@@ -251,8 +251,9 @@ def check_types(source: Buffer, target: Buffer, function: str) -> None:
     if not signatures_agree(source.type._signature, source.count, target.type._signature, target.nbytes):
         raise error(
             "TYPE",
-            f"{function}: {source.count} items of {source.type!r} can't be received as {target.type!r} in argument "
-            f"{target.name!r}: MPI copies bytes and converts nothing. Use arrays of the same dtype on both sides.",
+            f"{function}: {source.count} items of {source.type!r} in argument {source.name!r} can't be received as "
+            f"{target.type!r} in argument {target.name!r}: MPI copies bytes and converts nothing. Use arrays of the "
+            "same dtype on both sides.",
         )
 
 

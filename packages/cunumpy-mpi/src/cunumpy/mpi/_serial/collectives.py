@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial import buffers, operations, specs
 from cunumpy.mpi._serial.buffers import is_in_place
-from cunumpy.mpi._serial.constants import ROOT, integer, own
+from cunumpy.mpi._serial.checks import integer, items_of, wrong_type
+from cunumpy.mpi._serial.constants import ROOT, own
 from cunumpy.mpi._serial.exceptions import error
 from cunumpy.mpi._serial.operations import PREDEFINED_OPS, Op, as_op
 from cunumpy.mpi._serial.pickling import copied
@@ -26,20 +27,6 @@ if TYPE_CHECKING:
     from cunumpy.mpi._serial.hints import Info
 
 _SUM = PREDEFINED_OPS["SUM"]
-
-
-def items_of(values: Any, number: int, function: str, argument: str) -> list[Any]:
-    """Return the items of a sequence with one for each rank or neighbour."""
-    try:
-        items = list(values)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: argument {argument!r} must be a sequence of {number} items, got {values!r}."
-        ) from None
-    if len(items) != number:
-        noun = "1 item" if number == 1 else f"{number} items"
-        raise ArgumentError(f"{function}: argument {argument!r} must have {noun}, one for each rank, got {len(items)}.")
-    return items
 
 
 def _root(value: Any, function: str) -> None:
@@ -231,7 +218,8 @@ class Collectives:
         if recvcounts is None and _stays(sendbuf):
             raise ArgumentTypeError(f"{function}: argument 'recvcounts' is needed with MPI.IN_PLACE.")
         if recvcounts is not None:
-            (count,) = items_of(recvcounts, 1, function, "recvcounts")
+            given = [recvcounts] if isinstance(recvcounts, int) else recvcounts
+            (count,) = (integer(each, function, "recvcounts") for each in items_of(given, 1, function, "recvcounts"))
             for name, value in (("sendbuf", sendbuf), ("recvbuf", recvbuf)):
                 found = count if _stays(value) else specs.simple(value, function, name, write=False).count
                 if found < count or (name == "sendbuf" and found != count):
@@ -319,9 +307,12 @@ class Collectives:
 
     def bcast(self, obj: Any, root: int = 0) -> Any:
         """Send an object of the root to all; every process gets a copy."""
-        self._check("comm.bcast")
-        _root(root, "comm.bcast")
-        return copied(obj, "comm.bcast", "obj")
+        return self._bcast_object("comm.bcast", obj, root)
+
+    def _bcast_object(self, function: str, obj: Any, root: int) -> Any:
+        self._check(function)
+        _root(root, function)
+        return copied(obj, function, "obj")
 
     def gather(self, sendobj: Any, root: int = 0) -> list[Any]:
         """Collect one object of each process at the root, in a list."""
@@ -349,29 +340,33 @@ class Collectives:
 
     def reduce(self, sendobj: Any, op: Any = _SUM, root: int = 0) -> Any:
         """Combine objects of all processes at the root."""
-        self._check("comm.reduce")
         _root(root, "comm.reduce")
-        return copied(sendobj, "comm.reduce")
+        return self._reduced("comm.reduce", sendobj, op)
+
+    def _reduced(self, function: str, sendobj: Any, op: Any) -> Any:
+        self._check(function)
+        if not callable(op):
+            raise wrong_type(function, "op", "an operation, such as MPI.SUM, or a function of two objects", op)
+        if isinstance(op, Op) and not op:
+            raise error("OP", f"{function}: argument 'op' is MPI.OP_NULL.")
+        return copied(sendobj, function)
 
     def allreduce(self, sendobj: Any, op: Any = _SUM) -> Any:
         """Combine objects of all processes, for all."""
-        self._check("comm.allreduce")
-        return copied(sendobj, "comm.allreduce")
+        return self._reduced("comm.allreduce", sendobj, op)
 
     def scan(self, sendobj: Any, op: Any = _SUM) -> Any:
         """Combine objects of the processes up to each."""
-        self._check("comm.scan")
-        return copied(sendobj, "comm.scan")
+        return self._reduced("comm.scan", sendobj, op)
 
     def exscan(self, sendobj: Any, op: Any = _SUM) -> None:
         """Combine objects of the processes before each; None for rank 0."""
-        self._check("comm.exscan")
-        copied(sendobj, "comm.exscan")
+        self._reduced("comm.exscan", sendobj, op)
 
     def ibcast(self, obj: Any, root: int = 0) -> SerialRequest:
         """Do `bcast`; the request's `wait` returns the copy. mpi4py has no such method."""
-        return SerialRequest(self.bcast(obj, root))
+        return SerialRequest(self._bcast_object("comm.ibcast", obj, root))
 
     def iallreduce(self, sendobj: Any, op: Any = _SUM) -> SerialRequest:
         """Do `allreduce`; the request's `wait` returns the result. mpi4py has no such method."""
-        return SerialRequest(self.allreduce(sendobj, op))
+        return SerialRequest(self._reduced("comm.iallreduce", sendobj, op))

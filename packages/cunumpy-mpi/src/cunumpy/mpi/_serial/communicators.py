@@ -6,15 +6,17 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cunumpy import _gate
 from cunumpy.errors import ArgumentError
 from cunumpy.mpi._serial import messages
 from cunumpy.mpi._serial.attributes import Attributes
-from cunumpy.mpi._serial.collectives import Collectives, items_of
-from cunumpy.mpi._serial.constants import ANY_SOURCE, INTEGERS, PROC_NULL, UB, UNDEFINED, integer, own
+from cunumpy.mpi._serial.checks import flag, integer, integers, items_of, sequence, text, wrong_type
+from cunumpy.mpi._serial.collectives import Collectives
+from cunumpy.mpi._serial.constants import ANY_SOURCE, INTEGERS, PROC_NULL, UB, UNDEFINED, own
 from cunumpy.mpi._serial.error_handlers import Errors
 from cunumpy.mpi._serial.exceptions import error, no_pickle
-from cunumpy.mpi._serial.groups import Group
-from cunumpy.mpi._serial.hints import Info
+from cunumpy.mpi._serial.groups import Group, members
+from cunumpy.mpi._serial.hints import Info, entries_of
 from cunumpy.mpi._serial.messages import Mailbox
 from cunumpy.mpi._serial.neighbours import NeighbourCollectives
 from cunumpy.mpi._serial.point_to_point import PointToPoint
@@ -130,7 +132,7 @@ and 3.
     def Set_name(self, name: str) -> None:
         """Give the communicator a name."""
         self._check("comm.Set_name")
-        self._name = str(name)
+        self._name = text(name, "comm.Set_name", "name")
 
     def Is_inter(self) -> bool:
         """Tell whether it connects two groups: never."""
@@ -155,13 +157,13 @@ and 3.
     def Set_info(self, info: Info) -> None:
         """Set hints."""
         self._check("comm.Set_info")
-        self._info |= dict(info.items())
+        self._info |= entries_of(info, "comm.Set_info")
 
     @classmethod
     def Compare(cls, comm1: SerialComm, comm2: SerialComm) -> int:
         """Return IDENT for the same communicator, CONGRUENT for one of the same processes."""
-        for comm in (comm1, comm2):
-            comm._check("Comm.Compare")
+        for argument, comm in (("comm1", comm1), ("comm2", comm2)):
+            as_comm(comm, "Comm.Compare", argument)
         return INTEGERS["IDENT" if comm1 is comm2 else "CONGRUENT"]
 
     @classmethod
@@ -201,16 +203,20 @@ and 3.
 
     def Dup(self, info: Info | None = None) -> Any:
         """Return a communicator of the same processes, with its own messages."""
-        self._check("comm.Dup")
+        return self._dup("comm.Dup", info)
+
+    def _dup(self, function: str, info: Any) -> Any:
+        self._check(function)
+        hints = dict(self._info) if info is None else entries_of(info, function)
         made = self._same_kind()
-        made._info = dict(self._info) if info is None else dict(info.items())
+        made._info = hints
         made._handler = self._handler
         made._copy_attributes(self)
         return made
 
     def Dup_with_info(self, info: Info) -> Any:
         """Return a communicator of the same processes, with the given hints."""
-        return self.Dup(info)
+        return self._dup("comm.Dup_with_info", info)
 
     def Clone(self) -> Any:
         """Return a communicator of the same processes."""
@@ -218,19 +224,22 @@ and 3.
 
     def Idup(self, info: Info | None = None) -> tuple[Any, SerialRequest]:
         """Return a communicator of the same processes, and a request that has to be waited for before its use."""
-        return self.Dup(info), SerialRequest()
+        return self._dup("comm.Idup", info), SerialRequest()
 
-    Idup_with_info = Idup
+    def Idup_with_info(self, info: Info) -> tuple[Any, SerialRequest]:
+        """Do `Idup`, with the given hints."""
+        return self._dup("comm.Idup_with_info", info), SerialRequest()
 
     def Create(self, group: Group) -> SerialComm:
         """Return a communicator of the processes in a group; COMM_NULL where this one is not among them."""
         self._check("comm.Create")
-        return SerialComm("") if group._ranks("Create") else COMM_NULL
+        return SerialComm("") if members(group, "comm.Create") else COMM_NULL
 
     def Create_group(self, group: Group, tag: int = 0) -> SerialComm:
         """Return a communicator of the processes in a group; COMM_NULL where this one is not among them."""
+        self._check("comm.Create_group")
         messages.checked_tag(tag, "comm.Create_group")
-        return self.Create(group)
+        return SerialComm("") if members(group, "comm.Create_group") else COMM_NULL
 
     def Split(self, color: int = 0, key: int = 0) -> SerialComm:
         """Return a communicator of the processes with the same color; COMM_NULL for UNDEFINED."""
@@ -248,6 +257,9 @@ and 3.
         self._check("comm.Split_type")
         names = ("COMM_TYPE_SHARED", "COMM_TYPE_HW_UNGUIDED", "COMM_TYPE_HW_GUIDED", "COMM_TYPE_RESOURCE_GUIDED")
         kind = own(integer(split_type, "comm.Split_type", "split_type"), *names)
+        integer(key, "comm.Split_type", "key")
+        if info is not None:
+            entries_of(info, "comm.Split_type")
         if kind == UNDEFINED:
             return COMM_NULL
         if kind not in [INTEGERS[name] for name in names]:
@@ -264,8 +276,8 @@ and 3.
         """Start processes: the stand-in can't."""
         raise error(
             "SPAWN",
-            f"comm.Spawn: {command!r} can't be started: the serial stand-in has no other processes. Run the program "
-            "with mpiexec, or choose MPI by get_mpi(True).",
+            f"comm.Spawn: argument 'command', {_gate.given(command)}, can't be started: the serial stand-in has no "
+            "other processes. Run the program with mpiexec, or choose MPI by get_mpi(True).",
         )
 
     def Free(self) -> None:
@@ -292,9 +304,10 @@ and 3.
             With the code, after a line to the standard error output.
         """
         self._check("comm.Abort")
+        code = integer(errorcode, "comm.Abort", "errorcode")
         sys.stdout.flush()
-        print(f"comm.Abort({errorcode}): the program ends.", file=sys.stderr, flush=True)
-        raise SystemExit(errorcode)
+        print(f"comm.Abort({code}): the program ends.", file=sys.stderr, flush=True)
+        raise SystemExit(code)
 
     # --- topologies
 
@@ -310,9 +323,12 @@ and 3.
         reorder : bool, default: False
             Whether ranks may change.
         """
-        function = "comm.Create_cart"
+        flag(reorder, "comm.Create_cart", "reorder")
+        return self._cart("comm.Create_cart", dims, periods)
+
+    def _cart(self, function: str, dims: Any, periods: Any) -> SerialCartcomm:
         self._check(function)
-        sizes = [integer(each, function, "dims") for each in ([dims] if isinstance(dims, int) else dims)]
+        sizes = integers([dims] if isinstance(dims, int) else dims, function, "dims")
         if any(size < 1 for size in sizes):
             raise error("DIMS", f"{function}: argument 'dims' is {sizes}; each has to be at least 1.")
         if math.prod(sizes) != 1:
@@ -320,17 +336,20 @@ and 3.
                 "ARG",
                 f"{function}: argument 'dims' is {sizes}, a grid of {math.prod(sizes)} processes; there is only 1.",
             )
-        wraps = [periods] * len(sizes) if periods is None or isinstance(periods, (bool, int)) else list(periods)
+        each_axis = [periods] * len(sizes) if periods is None or isinstance(periods, (bool, int)) else periods
+        wraps = sequence(each_axis, function, "periods", "truth values")
         if len(wraps) != len(sizes):
             raise ArgumentError(f"{function}: argument 'periods' must have {len(sizes)} items, got {len(wraps)}.")
-        return SerialCartcomm("", [bool(each) for each in wraps])
+        return SerialCartcomm("", [flag(each, function, "periods") for each in wraps])
 
     def Create_graph(self, index: Sequence[int], edges: Sequence[int], reorder: bool = False) -> Any:
         """Return a communicator whose processes are a graph."""
-        function = "comm.Create_graph"
+        flag(reorder, "comm.Create_graph", "reorder")
+        return self._graph("comm.Create_graph", index, edges)
+
+    def _graph(self, function: str, index: Any, edges: Any) -> SerialComm:
         self._check(function)
-        ends = [integer(each, function, "index") for each in index]
-        to = [integer(each, function, "edges") for each in edges]
+        ends, to = integers(index, function, "index"), integers(edges, function, "edges")
         if not ends:
             return COMM_NULL
         if len(ends) != 1 or ends[0] != len(to) or any(each != 0 for each in to):
@@ -348,19 +367,26 @@ and 3.
     ) -> Any:
         """Return a communicator in which each process names those that it receives from and sends to."""
         function = "comm.Create_dist_graph_adjacent"
+        flag(reorder, function, "reorder")
+        names = ("sourceweights", "destweights")
+        return self._dist_graph(function, sources, destinations, (sourceweights, destweights), names, info)
+
+    def _dist_graph(
+        self, function: str, sources: Any, destinations: Any, weights: Any, names: tuple[str, str], info: Any
+    ) -> SerialDistgraphcomm:
         self._check(function)
-        ranks = [
-            [messages.checked_dest(each, function, name) for each in values or ()]
+        received, sent = (
+            [
+                messages.checked_dest(each, function, name)
+                for each in ([] if values is None else integers(values, function, name))
+            ]
             for name, values in (("sources", sources), ("destinations", destinations))
-        ]
-        weights = [
-            _weights(given, len(side), function, name)
-            for given, side, name in (
-                (sourceweights, ranks[0], "sourceweights"),
-                (destweights, ranks[1], "destweights"),
-            )
-        ]
-        return SerialDistgraphcomm("", ranks[0], ranks[1], weights[0], weights[1])
+        )
+        weights_in = _weights(weights[0], len(received), function, names[0])
+        weights_out = _weights(weights[1], len(sent), function, names[1])
+        if info is not None:
+            entries_of(info, function)
+        return SerialDistgraphcomm("", received, sent, weights_in, weights_out)
 
     def Create_dist_graph(
         self,
@@ -373,20 +399,29 @@ and 3.
     ) -> Any:
         """Return a communicator of a graph of which each process gives a part."""
         function = "comm.Create_dist_graph"
-        counts = items_of(degrees, len(list(sources)), function, "degrees")
-        total = sum(counts)
-        ends = items_of(destinations, total, function, "destinations")
-        begins = [source for source, count in zip(sources, counts, strict=True) for _ in range(count)]
-        return self.Create_dist_graph_adjacent(begins, ends, weights, weights)
+        flag(reorder, function, "reorder")
+        given = integers(sources, function, "sources")
+        counts = [
+            integer(each, function, "degrees", least=0)
+            for each in items_of(degrees, len(given), function, "degrees", "integers")
+        ]
+        ends = integers(destinations, function, "destinations")
+        if len(ends) != sum(counts):
+            raise ArgumentError(
+                f"{function}: argument 'destinations' must have {sum(counts)} items, as many as 'degrees' says, got "
+                f"{len(ends)}."
+            )
+        begins = [source for source, count in zip(given, counts, strict=True) for _ in range(count)]
+        return self._dist_graph(function, begins, ends, (weights, weights), ("weights", "weights"), info)
 
     def Cart_map(self, dims: Sequence[int], periods: Sequence[bool] | None = None) -> int:
         """Return the rank in a grid."""
-        self.Create_cart(dims, periods)
+        self._cart("comm.Cart_map", dims, periods)
         return 0
 
     def Graph_map(self, index: Sequence[int], edges: Sequence[int]) -> int:
         """Return the rank in a graph."""
-        self.Create_graph(index, edges)
+        self._graph("comm.Graph_map", index, edges)
         return 0
 
 
@@ -395,7 +430,7 @@ def _weights(given: Any, number: int, function: str, argument: str) -> list[Any]
     if isinstance(given, int):
         constant = own(given, "UNWEIGHTED", "WEIGHTS_EMPTY")
         given = {INTEGERS["UNWEIGHTED"]: None, INTEGERS["WEIGHTS_EMPTY"]: []}.get(constant, given)
-    return None if given is None else items_of(given, number, function, argument)
+    return None if given is None else items_of(given, number, function, argument, "integers")
 
 
 class SerialTopocomm(NeighbourCollectives, SerialComm):
@@ -454,7 +489,9 @@ class SerialCartcomm(SerialTopocomm):
         """Return the rank at coordinates, which may be outside along periodic axes."""
         function = "cart.Get_cart_rank"
         self._check(function)
-        values = items_of([coords] if isinstance(coords, int) else coords, len(self._periods), function, "coords")
+        values = items_of(
+            [coords] if isinstance(coords, int) else coords, len(self._periods), function, "coords", "integers"
+        )
         for axis, (value, periodic) in enumerate(zip(values, self._periods, strict=True)):
             if integer(value, function, "coords") != 0 and not periodic:
                 raise error(
@@ -480,8 +517,9 @@ class SerialCartcomm(SerialTopocomm):
         function = "cart.Sub"
         self._check(function)
         keep = [remain_dims] if isinstance(remain_dims, (bool, int)) else remain_dims
-        chosen = items_of(keep, len(self._periods), function, "remain_dims")
-        return SerialCartcomm("", [p for p, kept in zip(self._periods, chosen, strict=True) if kept])
+        chosen = items_of(keep, len(self._periods), function, "remain_dims", "truth values")
+        kept = [flag(each, function, "remain_dims") for each in chosen]
+        return SerialCartcomm("", [p for p, keeps in zip(self._periods, kept, strict=True) if keeps])
 
     def _neighbours(self) -> tuple[list[int], list[int]]:
         """Return the ranks that are received from, and those that are sent to."""
@@ -520,13 +558,16 @@ class SerialGraphcomm(SerialTopocomm):
 
     def Get_neighbors_count(self, rank: int) -> int:
         """Return how many neighbours a rank has."""
-        return len(self.Get_neighbors(rank))
+        return len(self._neighbours_of(rank, "graph.Get_neighbors_count"))
 
     def Get_neighbors(self, rank: int) -> list[int]:
         """Return the neighbours of a rank."""
-        self._check("graph.Get_neighbors")
-        if integer(rank, "graph.Get_neighbors", "rank") != 0:
-            raise error("RANK", f"graph.Get_neighbors: argument 'rank' is {rank}; there is only rank 0.")
+        return self._neighbours_of(rank, "graph.Get_neighbors")
+
+    def _neighbours_of(self, rank: Any, function: str) -> list[int]:
+        self._check(function)
+        if integer(rank, function, "rank") != 0:
+            raise error("RANK", f"{function}: argument 'rank' is {rank}; there is only rank 0.")
         return list(self._edges)
 
     topology: property = property(Get_topology)
@@ -587,6 +628,15 @@ COMM_WORLD = SerialComm._permanently("MPI_COMM_WORLD")
 COMM_SELF = SerialComm._permanently("MPI_COMM_SELF")
 COMM_NULL = SerialComm._permanently("MPI_COMM_NULL")
 COMM_NULL._null = True
+
+
+def as_comm(value: Any, function: str, argument: str = "comm") -> SerialComm:
+    """Return a communicator that was given as an argument, and is not null."""
+    if not isinstance(value, SerialComm):
+        raise wrong_type(function, argument, "a communicator of the stand-in, such as MPI.COMM_WORLD", value)
+    if not value:
+        raise error("COMM", f"{function}: argument {argument!r} is a null communicator; was it freed?")
+    return value
 
 
 def _named(name: str) -> SerialComm:

@@ -6,11 +6,8 @@ taken for another constant of the stand-in: MPICH's ``PROC_NULL`` is Open MPI's 
 
 from __future__ import annotations
 
-import operator
 import sys
 from typing import Any
-
-from cunumpy.errors import ArgumentTypeError
 
 ANY_SOURCE = -1101
 PROC_NULL = -1102
@@ -115,14 +112,6 @@ INTEGERS |= {
 def real_mpi() -> Any:
     """Return `mpi4py.MPI` if the program has loaded it."""
     return sys.modules.get("mpi4py.MPI")
-
-
-def integer(value: Any, function: str, argument: str) -> int:
-    """Return an integer argument as `int`."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(f"{function}: argument {argument!r} must be an integer, got {value!r}.") from None
 
 
 def own(value: int, *names: str) -> int:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 import struct
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial.attributes import Attributes
-from cunumpy.mpi._serial.constants import INTEGERS, integer, own, real_mpi
+from cunumpy.mpi._serial.checks import integer, integers, sequence, text
+from cunumpy.mpi._serial.constants import INTEGERS, own, real_mpi
 from cunumpy.mpi._serial.envelopes import ARGUMENTS, contents
 from cunumpy.mpi._serial.exceptions import BufferArgumentError, TypeCodeError, error
 from cunumpy.mpi._serial.layouts import (
@@ -181,7 +182,7 @@ class Datatype(Attributes):
     def Set_name(self, name: str) -> None:
         """Give the type a name."""
         self._check("Datatype.Set_name")
-        self._name = str(name)
+        self._name = text(name, "Datatype.Set_name", "name")
 
     def tocode(self) -> str:
         """Return the character or name that stands for the type in buffer specifications."""
@@ -192,7 +193,7 @@ class Datatype(Attributes):
     @classmethod
     def fromcode(cls, code: str) -> Datatype:
         """Return the type that a character or name stands for, such as ``"d"`` or ``"i4"``."""
-        return by_code(code, "Datatype.fromcode")
+        return by_code(code, "Datatype.fromcode", "code")
 
     def Get_envelope(self) -> tuple[int, int, int, int, int]:
         """Return how many integers, addresses, counts and types `Get_contents` gives, and how the type was made."""
@@ -360,7 +361,9 @@ class Datatype(Attributes):
         Its extent is rounded up as the C compiler does it for a struct, unless one of the types was resized.
         """
         function = "Datatype.Create_struct"
-        types = [as_datatype(each, function) for each in datatypes]
+        types = [
+            as_datatype(each, function, "datatypes") for each in sequence(datatypes, function, "datatypes", "datatypes")
+        ]
         lengths = _integers(blocklengths, function, "blocklengths")
         at = _integers(displacements, function, "displacements")
         if not len(types) == len(lengths) == len(at):
@@ -448,7 +451,10 @@ class Datatype(Attributes):
         arguments = [own(each, "DISTRIBUTE_DFLT_DARG") for each in _integers(dargs, function, "dargs").tolist()]
         ranks = _integers(psizes, function, "psizes").tolist()
         if not len(whole) == len(kinds) == len(arguments) == len(ranks) or not whole:
-            raise ArgumentError(f"{function}: the four lists must have the same length, at least 1.")
+            raise ArgumentError(
+                f"{function}: arguments 'gsizes', 'distribs', 'dargs' and 'psizes' must have the same length, at least "
+                f"1, got {len(whole)}, {len(kinds)}, {len(arguments)} and {len(ranks)}."
+            )
         if math.prod(ranks) != size or not 0 <= rank < size or min(whole) < 1:
             raise error(
                 "ARG",
@@ -472,7 +478,13 @@ class Datatype(Attributes):
 
     def Create_resized(self, lb: int, extent: int) -> Datatype:
         """Return the type with another lower bound and extent: items then begin `extent` bytes apart."""
-        function = "Datatype.Create_resized"
+        return self._resized("Datatype.Create_resized", lb, extent)
+
+    def Resized(self, lb: int, extent: int) -> Datatype:
+        """Do `Create_resized`."""
+        return self._resized("Datatype.Resized", lb, extent)
+
+    def _resized(self, function: str, lb: int, extent: int) -> Datatype:
         self._check(function)
         lb, extent = integer(lb, function, "lb"), integer(extent, function, "extent")
         made = self._derived("RESIZED", (lb, extent), np.zeros(1, np.int64), lb, lb + extent)
@@ -480,7 +492,6 @@ class Datatype(Attributes):
         return made
 
     Create_dup = Dup
-    Resized = Create_resized
 
     def _count(self, method: str, argument: str, value: int) -> int:
         function = f"Datatype.{method}"
@@ -529,11 +540,15 @@ class Datatype(Attributes):
     @classmethod
     def Match_size(cls, typeclass: int, size: int) -> Datatype:
         """Return the predefined type of a class and a size in bytes."""
+        function = "Datatype.Match_size"
         kinds = {INTEGERS[f"TYPECLASS_{name}"]: kind for name, kind in _TYPECLASSES.items()}
-        try:
-            return by_code(f"{kinds[typeclass]}{size}", "Datatype.Match_size")
-        except (KeyError, ArgumentError):
-            raise error("ARG", f"Datatype.Match_size: no type of class {typeclass} has {size} bytes.") from None
+        number, width = integer(typeclass, function, "typeclass"), integer(size, function, "size")
+        if number not in kinds:
+            raise error("ARG", f"{function}: argument 'typeclass' is {number}, which is no MPI.TYPECLASS_...")
+        found = TYPEDICT.get(f"{kinds[number]}{width}")
+        if found is None:
+            raise error("ARG", f"{function}: argument 'size' is {width}; no type of the class has so many bytes.")
+        return found
 
 
 _DISTRIBUTIONS = ("DISTRIBUTE_NONE", "DISTRIBUTE_BLOCK", "DISTRIBUTE_CYCLIC")
@@ -541,11 +556,7 @@ _TYPECLASSES = {"INTEGER": "i", "REAL": "f", "COMPLEX": "c", "LOGICAL": "b"}
 
 
 def _integers(values: Any, function: str, argument: str) -> np.ndarray:
-    try:
-        numbers = [operator.index(value) for value in values]
-    except TypeError:
-        raise ArgumentTypeError(f"{function}: argument {argument!r} must hold integers, got {values!r}.") from None
-    return np.array(numbers, np.int64).reshape(-1)
+    return np.array(integers(values, function, argument), np.int64).reshape(-1)
 
 
 def _check_counts(lengths: np.ndarray, function: str, argument: str) -> None:
@@ -614,15 +625,19 @@ BOOL = PREDEFINED["C_BOOL"]
 TYPEDICT: dict[str, Datatype] = {code: PREDEFINED[name] for code, name in NAMES_BY_CODE.items()}
 
 
-def by_code(code: str, function: str) -> Datatype:
+def by_code(code: Any, function: str, argument: str) -> Datatype:
     """Return the datatype of a character or name."""
+    text(code, function, argument)
     found = TYPEDICT.get(code[1:] if code[:1] in "@=<" else code)
     if found is None:
-        raise TypeCodeError(f"{function}: {code!r} stands for no MPI datatype; expected a code such as 'd' or 'f8'.")
+        raise TypeCodeError(
+            f"{function}: argument {argument!r}: {code!r} stands for no MPI datatype; expected a code such as 'd' or "
+            "'f8'."
+        )
     return found
 
 
-def of_dtype(dtype: np.dtype[Any], function: str) -> Datatype:
+def of_dtype(dtype: np.dtype[Any], function: str, argument: str) -> Datatype:
     """Return the datatype of a NumPy dtype."""
     if dtype.isnative and dtype.kind in "biufc":
         found = TYPEDICT.get(dtype.char)
@@ -632,12 +647,13 @@ def of_dtype(dtype: np.dtype[Any], function: str) -> Datatype:
         return PREDEFINED["CHAR" if dtype.kind == "S" else "BYTE"]
     if not dtype.isnative:
         raise BufferArgumentError(
-            f"{function}: no MPI datatype is for the dtype {dtype}, which has another byte order than this machine; "
-            "convert the array by a.astype(a.dtype.newbyteorder('=')), or give a datatype, as in [array, MPI.BYTE]."
+            f"{function}: argument {argument!r}: no MPI datatype is for the dtype {dtype}, which has another byte "
+            "order than this machine; convert it by a.astype(a.dtype.newbyteorder('=')), or give a datatype, as in "
+            "[array, MPI.BYTE]."
         )
     raise TypeCodeError(
-        f"{function}: no MPI datatype is for the dtype {dtype}; give one, as in [array, MPI.BYTE], or convert the "
-        "array."
+        f"{function}: argument {argument!r}: no MPI datatype is for the dtype {dtype}; give one, as in [array, "
+        "MPI.BYTE], or convert the array."
     )
 
 
@@ -650,16 +666,18 @@ def dtype_of(datatype: Datatype) -> np.dtype[Any] | None:
     return np.dtype(datatype._code) if name is not None and datatype._code else None
 
 
-def as_datatype(value: Any, function: str) -> Datatype:
+def as_datatype(value: Any, function: str, argument: str = "datatype") -> Datatype:
     """Return a datatype that was given as one of ours, as one of mpi4py's, or by its code."""
     if isinstance(value, Datatype):
         return value
     if isinstance(value, str):
-        return by_code(value, function)
+        return by_code(value, function, argument)
     real = real_mpi()
     if real is not None and isinstance(value, real.Datatype):
         return _from_real(value, real, function)
-    raise ArgumentTypeError(f"{function}: expected a datatype, such as MPI.DOUBLE, got {value!r}.")
+    raise ArgumentTypeError(
+        f"{function}: argument {argument!r}: expected a datatype, such as MPI.DOUBLE, got {_gate.given(value)}."
+    )
 
 
 def _from_real(value: Any, real: Any, function: str) -> Datatype:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cunumpy.mpi._serial.checks import function_of, integer, wrong_type
 from cunumpy.mpi._serial.exceptions import error
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class Errors:
     @classmethod
     def Create_errhandler(cls, errhandler_fn: Callable[[Any, int], None]) -> Errhandler:
         """Make a handler of a function that gets the object and the error code."""
-        return Errhandler._make("", errhandler_fn)
+        function = f"{_called(cls)}.Create_errhandler"
+        return Errhandler._make("", function_of(errhandler_fn, function, "errhandler_fn"))
 
     def Get_errhandler(self) -> Errhandler:
         """Return the handler."""
@@ -71,11 +73,20 @@ class Errors:
 
     def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Set the handler. Errors raise exceptions with every one of them."""
-        if not isinstance(errhandler, Errhandler) or not errhandler:
-            raise error("ERRHANDLER", f"Set_errhandler: {errhandler!r} is no error handler.")
+        function = f"{_called(type(self))}.Set_errhandler"
+        if not isinstance(errhandler, Errhandler):
+            raise wrong_type(function, "errhandler", "an error handler, such as MPI.ERRORS_RETURN", errhandler)
+        if not errhandler:
+            raise error("ERRHANDLER", f"{function}: argument 'errhandler' is MPI.ERRHANDLER_NULL.")
         self._handler = Errhandler(errhandler)
 
     def Call_errhandler(self, errorcode: int) -> None:
         """Call the handler, if it was made by the program."""
+        code = integer(errorcode, f"{_called(type(self))}.Call_errhandler", "errorcode")
         if self._handler._function is not None:
-            self._handler._function(self, errorcode)
+            self._handler._function(self, code)
+
+
+def _called(kind: type) -> str:
+    """Return what MPI calls a class of the stand-in."""
+    return "comm" if kind.__name__.endswith(("omm", "Comm")) else kind.__name__.removeprefix("Serial")

@@ -6,6 +6,7 @@ import itertools
 import pickle
 from typing import Any
 
+from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError
 
 _CLASSES = {
@@ -159,17 +160,29 @@ def would_wait(function: str, what: str) -> CommunicationError:
     return CommunicationError(f"{function}: would wait forever: {what}")
 
 
+def _number(value: Any, function: str, argument: str) -> int:
+    if not isinstance(value, int):
+        raise ArgumentTypeError(f"{function}: argument {argument!r} must be an integer, got {_gate.given(value)}.")
+    return value
+
+
+def _not_added(function: str, argument: str, code: int) -> Exception:
+    return error("ARG", f"{function}: argument {argument!r} is {_gate.given(code)}, which was not added.")
+
+
 def error_class(code: int) -> int:
     """Return the class of a code."""
+    code = _number(code, "MPI.Get_error_class", "code")
     return _added[code][0] if code in _added else int(code)
 
 
 def error_string(code: int) -> str:
     """Return the text of a class or code."""
+    code = _number(code, "MPI.Get_error_string", "code")
     if code in _added:
         return _added[code][1]
     if code not in _TEXTS:
-        raise error("ARG", f"MPI.Get_error_string: argument 'errorcode' is {code!r}, which is no error code.")
+        raise error("ARG", f"MPI.Get_error_string: argument 'code' is {_gate.given(code)}, which is no error code.")
     return _TEXTS[code]
 
 
@@ -182,6 +195,7 @@ def add_error_class() -> int:
 
 def add_error_code(errorclass: int) -> int:
     """Make a new code of a class."""
+    errorclass = _number(errorclass, "MPI.Add_error_code", "errorclass")
     code = next(_codes)
     _added[code] = (error_class(errorclass), "")
     return code
@@ -189,8 +203,12 @@ def add_error_code(errorclass: int) -> int:
 
 def add_error_string(errorcode: int, string: str) -> None:
     """Say what a code means that was added."""
-    if errorcode not in _added:
-        raise error("ARG", f"MPI.Add_error_string: argument 'errorcode' is {errorcode!r}, which was not added.")
+    if not isinstance(string, str):
+        raise ArgumentTypeError(f"MPI.Add_error_string: argument 'string' must be text, got {_gate.given(string)}.")
+    if _number(errorcode, "MPI.Add_error_string", "errorcode") not in _added:
+        raise error(
+            "ARG", f"MPI.Add_error_string: argument 'errorcode' is {_gate.given(errorcode)}, which was not added."
+        )
     _added[errorcode] = (_added[errorcode][0], string)
 
 
@@ -205,15 +223,19 @@ def remove_error_code(errorcode: int) -> None:
 
 
 def _remove(code: int, what: str) -> None:
-    if code not in _added:
-        raise error("ARG", f"MPI.Remove_error_{what}: argument 'error{what}' is {code!r}, which was not added.")
+    if _number(code, f"MPI.Remove_error_{what}", f"error{what}") not in _added:
+        raise error(
+            "ARG", f"MPI.Remove_error_{what}: argument 'error{what}' is {_gate.given(code)}, which was not added."
+        )
     del _added[code]
 
 
 def remove_error_string(errorcode: int) -> None:
     """Take the text of a code back that was added."""
-    if errorcode not in _added:
-        raise error("ARG", f"MPI.Remove_error_string: argument 'errorcode' is {errorcode!r}, which was not added.")
+    if _number(errorcode, "MPI.Remove_error_string", "errorcode") not in _added:
+        raise error(
+            "ARG", f"MPI.Remove_error_string: argument 'errorcode' is {_gate.given(errorcode)}, which was not added."
+        )
     _added[errorcode] = (_added[errorcode][0], "")
 
 

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cunumpy import _conversion
-from cunumpy.mpi._serial import file_access, specs
-from cunumpy.mpi._serial.constants import INTEGERS, integer, own
+from cunumpy.mpi._serial import checks, file_access, specs
+from cunumpy.mpi._serial.checks import integer
+from cunumpy.mpi._serial.communicators import SerialComm, as_comm
+from cunumpy.mpi._serial.constants import INTEGERS, own
 from cunumpy.mpi._serial.datatypes import PREDEFINED, Datatype, as_datatype
 from cunumpy.mpi._serial.error_handlers import Errors
 from cunumpy.mpi._serial.exceptions import error, file_error, no_pickle
 from cunumpy.mpi._serial.groups import Group
-from cunumpy.mpi._serial.hints import Info
-from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus, fill
+from cunumpy.mpi._serial.hints import Info, entries_of
+from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus, check_status, fill
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from cunumpy.mpi._serial.buffers import Buffer
-    from cunumpy.mpi._serial.communicators import SerialComm
 
 _MODE = {
     name: INTEGERS[f"MODE_{name}"]
@@ -74,18 +76,19 @@ class SerialFile(Errors):
     ) -> SerialFile:
         """Open a file, in a mode such as ``MPI.MODE_CREATE | MPI.MODE_RDWR``."""
         function = "File.Open"
-        comm._check(function)
+        as_comm(comm, function)
         mode = integer(amode, function, "amode")
         flags = _flags(mode, function)
-        path = os.fspath(filename)
+        path = _path(filename, function)
+        hints = {} if info is None else entries_of(info, function)
         try:
             fd = os.open(path, flags, 0o666)
         except OSError as caught:
-            raise _of_system(caught, function, path) from None
+            raise _of_system(caught, function, path, opens=True) from None
         made = cls()
         made._fd, made._path, made._amode = fd, path, mode
         made._disp, made._etype, made._filetype, made._datarep = 0, _BYTE, _BYTE, "native"
-        made._info = {} if info is None else dict(info.items())
+        made._info = hints
         made._atomic, made._split = False, ""
         made._position = made._shared = os.fstat(fd).st_size if mode & _MODE["APPEND"] else 0
         return made
@@ -93,10 +96,13 @@ class SerialFile(Errors):
     @classmethod
     def Delete(cls, filename: Any, info: Info | None = None) -> None:
         """Delete a file."""
+        path = _path(filename, "File.Delete")
+        if info is not None:
+            entries_of(info, "File.Delete")
         try:
-            os.unlink(filename)
+            os.unlink(path)
         except OSError as caught:
-            raise _of_system(caught, "File.Delete", os.fspath(filename)) from None
+            raise _of_system(caught, "File.Delete", path) from None
 
     def Close(self) -> None:
         """Close the file."""
@@ -159,7 +165,7 @@ class SerialFile(Errors):
     def Set_info(self, info: Info) -> None:
         """Set hints."""
         self._open("File.Set_info")
-        self._info |= dict(info.items())
+        self._info |= entries_of(info, "File.Set_info")
 
     def Get_size(self) -> int:
         """Return the size of the file in bytes."""
@@ -167,16 +173,20 @@ class SerialFile(Errors):
 
     def Set_size(self, size: int) -> None:
         """Set the size of the file in bytes."""
-        fd = self._writable("File.Set_size")
-        number = integer(size, "File.Set_size", "size")
-        if number < 0:
-            raise error("ARG", f"File.Set_size: argument 'size' is {number}; it can't be negative.")
-        os.ftruncate(fd, number)
+        self._resize("File.Set_size", size)
+
+    def _resize(self, function: str, size: int) -> None:
+        fd = self._writable(function)
+        number = integer(size, function, "size", least=0)
+        try:
+            os.ftruncate(fd, number)
+        except OSError as caught:
+            raise _of_system(caught, function, self._path) from None
 
     def Preallocate(self, size: int) -> None:
         """Make the file at least as large as a number of bytes."""
-        if integer(size, "File.Preallocate", "size") > self.Get_size():
-            self.Set_size(size)
+        if integer(size, "File.Preallocate", "size", least=0) > self.Get_size():
+            self._resize("File.Preallocate", size)
 
     def Sync(self) -> None:
         """Write what the system keeps in memory to the disk."""
@@ -190,12 +200,14 @@ class SerialFile(Errors):
     def Set_atomicity(self, flag: bool) -> None:
         """Set whether accesses are atomic; with one process they are."""
         self._open("File.Set_atomicity")
-        self._atomic = bool(flag)
+        self._atomic = checks.flag(flag, "File.Set_atomicity", "flag")
 
     def Get_type_extent(self, datatype: Datatype) -> int:
         """Return the extent of a type in the file."""
         self._open("File.Get_type_extent")
-        return int(as_datatype(datatype, "File.Get_type_extent").extent)
+        kind = as_datatype(datatype, "File.Get_type_extent")
+        kind._check("File.Get_type_extent")
+        return kind._ub - kind._lb
 
     amode: property = property(Get_amode)
     group: property = property(Get_group)
@@ -219,8 +231,8 @@ class SerialFile(Errors):
         function = "File.Set_view"
         self._open(function)
         begin = integer(disp, function, "disp")
-        unit = as_datatype(etype, function)
-        kind = unit if filetype is None else as_datatype(filetype, function)
+        unit = as_datatype(etype, function, "etype")
+        kind = unit if filetype is None else as_datatype(filetype, function, "filetype")
         for each, argument in ((unit, "etype"), (kind, "filetype")):
             if not each or not each._committed:
                 raise error("TYPE", f"{function}: argument {argument!r} is null or not committed.")
@@ -230,7 +242,9 @@ class SerialFile(Errors):
             )
         if (np.diff(kind._offsets) < 0).any() or (len(kind._offsets) and kind._offsets[0] < 0):
             raise error("ARG", f"{function}: argument 'filetype' ({kind!r}) must go through the file forwards.")
-        if datarep != "native" and (datarep != "internal"):
+        if info is not None:
+            entries_of(info, function)
+        if checks.text(datarep, function, "datarep") not in ("native", "internal"):
             raise error(
                 "UNSUPPORTED_DATAREP",
                 f"{function}: argument 'datarep' is {datarep!r}; supported are native and internal.",
@@ -256,10 +270,7 @@ class SerialFile(Errors):
     # --- positions
 
     def _offset(self, offset: Any, function: str) -> int:
-        number = integer(offset, function, "offset")
-        if number < 0:
-            raise error("ARG", f"{function}: argument 'offset' is {number}; it can't be negative.")
-        return number
+        return integer(offset, function, "offset", least=0)
 
     def Seek(self, offset: int, whence: int = INTEGERS["SEEK_SET"]) -> None:
         """Move the position, by offsets in the view."""
@@ -280,7 +291,10 @@ class SerialFile(Errors):
         elif kind != INTEGERS["SEEK_SET"]:
             raise error("ARG", f"{function}: argument 'whence' is {whence}, which is no MPI.SEEK_...")
         if number < 0:
-            raise error("ARG", f"{function}: the position would be {number}, before the beginning of the view.")
+            raise error(
+                "ARG",
+                f"{function}: argument 'offset' leads to the position {number}, before the beginning of the view.",
+            )
         return number
 
     def _end(self) -> int:
@@ -354,89 +368,127 @@ class SerialFile(Errors):
         status.count = nbytes
         return status
 
-    def _moved(self, function: str, access: Any, buf: Any, pointer: str, status: Any) -> None:
-        found = access(function, buf, getattr(self, pointer))
-        setattr(self, pointer, getattr(self, pointer) + found.count // self._etype._size)
+    def _moved(self, function: str, access: Any, buf: Any, status: Any, *, shared: bool = False) -> None:
+        """Read or write at a position, and move it behind what was read or written."""
+        self._not_sequential(function, shared=shared)
+        check_status(status, function)
+        found = access(function, buf, self._shared if shared else self._position)
+        items = found.count // self._etype._size
+        if shared:
+            self._shared += items
+        else:
+            self._position += items
         fill(status, found, function)
+
+    def _placed(self, function: str, access: Any, offset: Any, buf: Any, status: Any) -> None:
+        """Read or write at an offset."""
+        self._not_sequential(function)
+        check_status(status, function)
+        fill(status, access(function, buf, self._offset(offset, function)), function)
 
     def Read(self, buf: Any, status: SerialStatus | None = None) -> None:
         """Read from the position on."""
-        self._not_sequential("File.Read")
-        self._moved("File.Read", self._read, buf, "_position", status)
+        self._moved("File.Read", self._read, buf, status)
 
     def Write(self, buf: Any, status: SerialStatus | None = None) -> None:
         """Write from the position on."""
-        self._not_sequential("File.Write")
-        self._moved("File.Write", self._write, buf, "_position", status)
+        self._moved("File.Write", self._write, buf, status)
 
     def Read_at(self, offset: int, buf: Any, status: SerialStatus | None = None) -> None:
         """Read at an offset."""
-        self._not_sequential("File.Read_at")
-        fill(status, self._read("File.Read_at", buf, self._offset(offset, "File.Read_at")), "File.Read_at")
+        self._placed("File.Read_at", self._read, offset, buf, status)
 
     def Write_at(self, offset: int, buf: Any, status: SerialStatus | None = None) -> None:
         """Write at an offset."""
-        self._not_sequential("File.Write_at")
-        fill(status, self._write("File.Write_at", buf, self._offset(offset, "File.Write_at")), "File.Write_at")
+        self._placed("File.Write_at", self._write, offset, buf, status)
 
     def Read_shared(self, buf: Any, status: SerialStatus | None = None) -> None:
         """Read from the position on that all processes share."""
-        self._moved("File.Read_shared", self._read, buf, "_shared", status)
+        self._moved("File.Read_shared", self._read, buf, status, shared=True)
 
     def Write_shared(self, buf: Any, status: SerialStatus | None = None) -> None:
         """Write from the position on that all processes share."""
-        self._moved("File.Write_shared", self._write, buf, "_shared", status)
+        self._moved("File.Write_shared", self._write, buf, status, shared=True)
 
-    # With one process, what all do together is what one does.
-    Read_all = Read
-    Write_all = Write
-    Read_at_all = Read_at
-    Write_at_all = Write_at
-    Read_ordered = Read_shared
-    Write_ordered = Write_shared
+    def Read_all(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """Read from the position on, all processes together."""
+        self._moved("File.Read_all", self._read, buf, status)
 
-    def _later(self, name: str, *arguments: Any) -> SerialRequest:
-        request, status = SerialRequest(), SerialStatus()
-        getattr(self, name)(*arguments, status)
-        request._status = status
+    def Write_all(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """Write from the position on, all processes together."""
+        self._moved("File.Write_all", self._write, buf, status)
+
+    def Read_at_all(self, offset: int, buf: Any, status: SerialStatus | None = None) -> None:
+        """Read at an offset, all processes together."""
+        self._placed("File.Read_at_all", self._read, offset, buf, status)
+
+    def Write_at_all(self, offset: int, buf: Any, status: SerialStatus | None = None) -> None:
+        """Write at an offset, all processes together."""
+        self._placed("File.Write_at_all", self._write, offset, buf, status)
+
+    def Read_ordered(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """Read in the order of the ranks, from the position on that all processes share."""
+        self._moved("File.Read_ordered", self._read, buf, status, shared=True)
+
+    def Write_ordered(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """Write in the order of the ranks, from the position on that all processes share."""
+        self._moved("File.Write_ordered", self._write, buf, status, shared=True)
+
+    def _later(self, action: Callable[[SerialStatus], None]) -> SerialRequest:
+        """Read or write now, and return the request of what would have gone on."""
+        request = SerialRequest()
+        request._status = SerialStatus()
+        action(request._status)
         return request
 
     def Iread(self, buf: Any) -> SerialRequest:
         """Read from the position on, without waiting."""
-        return self._later("Read", buf)
+        return self._later(lambda status: self._moved("File.Iread", self._read, buf, status))
 
     def Iwrite(self, buf: Any) -> SerialRequest:
         """Write from the position on, without waiting."""
-        return self._later("Write", buf)
+        return self._later(lambda status: self._moved("File.Iwrite", self._write, buf, status))
 
     def Iread_at(self, offset: int, buf: Any) -> SerialRequest:
         """Read at an offset, without waiting."""
-        return self._later("Read_at", offset, buf)
+        return self._later(lambda status: self._placed("File.Iread_at", self._read, offset, buf, status))
 
     def Iwrite_at(self, offset: int, buf: Any) -> SerialRequest:
         """Write at an offset, without waiting."""
-        return self._later("Write_at", offset, buf)
+        return self._later(lambda status: self._placed("File.Iwrite_at", self._write, offset, buf, status))
 
     def Iread_shared(self, buf: Any) -> SerialRequest:
         """Read from the position on that all processes share, without waiting."""
-        return self._later("Read_shared", buf)
+        return self._later(lambda status: self._moved("File.Iread_shared", self._read, buf, status, shared=True))
 
     def Iwrite_shared(self, buf: Any) -> SerialRequest:
         """Write from the position on that all processes share, without waiting."""
-        return self._later("Write_shared", buf)
+        return self._later(lambda status: self._moved("File.Iwrite_shared", self._write, buf, status, shared=True))
 
-    Iread_all = Iread
-    Iwrite_all = Iwrite
-    Iread_at_all = Iread_at
-    Iwrite_at_all = Iwrite_at
+    def Iread_all(self, buf: Any) -> SerialRequest:
+        """Read from the position on, all processes together, without waiting."""
+        return self._later(lambda status: self._moved("File.Iread_all", self._read, buf, status))
 
-    def _begin(self, name: str, *arguments: Any) -> None:
+    def Iwrite_all(self, buf: Any) -> SerialRequest:
+        """Write from the position on, all processes together, without waiting."""
+        return self._later(lambda status: self._moved("File.Iwrite_all", self._write, buf, status))
+
+    def Iread_at_all(self, offset: int, buf: Any) -> SerialRequest:
+        """Read at an offset, all processes together, without waiting."""
+        return self._later(lambda status: self._placed("File.Iread_at_all", self._read, offset, buf, status))
+
+    def Iwrite_at_all(self, offset: int, buf: Any) -> SerialRequest:
+        """Write at an offset, all processes together, without waiting."""
+        return self._later(lambda status: self._placed("File.Iwrite_at_all", self._write, offset, buf, status))
+
+    def _begin(self, name: str, action: Callable[[SerialStatus], None]) -> None:
         if self._split:
             raise error("OTHER", f"File.{name}_begin: File.{self._split}_end has to come first.")
-        self._split_status = self._later(name, *arguments)._status
+        self._split_status = self._later(action)._status
         self._split = name
 
     def _end_split(self, name: str, status: Any) -> None:
+        check_status(status, f"File.{name}_end")
         if self._split != name:
             raise error("OTHER", f"File.{name}_end: there was no File.{name}_begin.")
         self._split = ""
@@ -444,7 +496,8 @@ class SerialFile(Errors):
 
     def Read_all_begin(self, buf: Any) -> None:
         """Begin a `Read_all`."""
-        self._begin("Read_all", buf)
+        function = "File.Read_all_begin"
+        self._begin("Read_all", lambda status: self._moved(function, self._read, buf, status))
 
     def Read_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
         """End a `Read_all`."""
@@ -452,7 +505,8 @@ class SerialFile(Errors):
 
     def Write_all_begin(self, buf: Any) -> None:
         """Begin a `Write_all`."""
-        self._begin("Write_all", buf)
+        function = "File.Write_all_begin"
+        self._begin("Write_all", lambda status: self._moved(function, self._write, buf, status))
 
     def Write_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
         """End a `Write_all`."""
@@ -460,15 +514,26 @@ class SerialFile(Errors):
 
     def Read_at_all_begin(self, offset: int, buf: Any) -> None:
         """Begin a `Read_at_all`."""
-        self._begin("Read_at_all", offset, buf)
+        function = "File.Read_at_all_begin"
+        self._begin("Read_at_all", lambda status: self._placed(function, self._read, offset, buf, status))
 
     def Read_at_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
         """End a `Read_at_all`."""
         self._end_split("Read_at_all", status)
 
+    def Write_at_all_begin(self, offset: int, buf: Any) -> None:
+        """Begin a `Write_at_all`."""
+        function = "File.Write_at_all_begin"
+        self._begin("Write_at_all", lambda status: self._placed(function, self._write, offset, buf, status))
+
+    def Write_at_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
+        """End a `Write_at_all`."""
+        self._end_split("Write_at_all", status)
+
     def Read_ordered_begin(self, buf: Any) -> None:
         """Begin a `Read_ordered`."""
-        self._begin("Read_ordered", buf)
+        function = "File.Read_ordered_begin"
+        self._begin("Read_ordered", lambda status: self._moved(function, self._read, buf, status, shared=True))
 
     def Read_ordered_end(self, buf: Any, status: SerialStatus | None = None) -> None:
         """End a `Read_ordered`."""
@@ -476,19 +541,22 @@ class SerialFile(Errors):
 
     def Write_ordered_begin(self, buf: Any) -> None:
         """Begin a `Write_ordered`."""
-        self._begin("Write_ordered", buf)
+        function = "File.Write_ordered_begin"
+        self._begin("Write_ordered", lambda status: self._moved(function, self._write, buf, status, shared=True))
 
     def Write_ordered_end(self, buf: Any, status: SerialStatus | None = None) -> None:
         """End a `Write_ordered`."""
         self._end_split("Write_ordered", status)
 
-    def Write_at_all_begin(self, offset: int, buf: Any) -> None:
-        """Begin a `Write_at_all`."""
-        self._begin("Write_at_all", offset, buf)
 
-    def Write_at_all_end(self, buf: Any, status: SerialStatus | None = None) -> None:
-        """End a `Write_at_all`."""
-        self._end_split("Write_at_all", status)
+def _path(filename: Any, function: str) -> Any:
+    try:
+        path = os.fspath(filename)
+    except TypeError:
+        raise checks.wrong_type(function, "filename", "a path", filename) from None
+    if not path or ("\0" if isinstance(path, str) else b"\0") in path:
+        raise file_error("BAD_FILE", f"{function}: argument 'filename' is {path!r}, which names no file.")
+    return path
 
 
 def _flags(mode: int, function: str) -> int:
@@ -511,9 +579,10 @@ def _flags(mode: int, function: str) -> int:
     return flags | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def _of_system(caught: OSError, function: str, path: Any) -> Exception:
+def _of_system(caught: OSError, function: str, path: Any, *, opens: bool = False) -> Exception:
     name = _ERRORS.get(caught.errno or 0, "IO")
-    return file_error(name, f"{function}: {str(path)!r}: {caught.strerror}.")
+    remedy = " Add MPI.MODE_CREATE to make it." if opens and caught.errno == errno.ENOENT else ""
+    return file_error(name, f"{function}: file {os.fsdecode(path)!r}: {caught.strerror}.{remedy}")
 
 
 FILE_NULL = SerialFile()

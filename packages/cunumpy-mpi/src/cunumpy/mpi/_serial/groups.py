@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, UNDEFINED, integer, own
+from cunumpy.mpi._serial.checks import integers, sequence, wrong_type
+from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, UNDEFINED, own
 from cunumpy.mpi._serial.exceptions import error, no_pickle
 
 if TYPE_CHECKING:
@@ -67,11 +68,10 @@ class Group:
     def Translate_ranks(self, ranks: Sequence[int] | None = None, group: Group | None = None) -> list[int]:
         """Return the ranks that processes of this group have in another one."""
         size = self._ranks("Translate_ranks")
-        other = self if group is None else group
-        there = other._ranks("Translate_ranks")
+        there = size if group is None else members(group, "Group.Translate_ranks")
         translated = []
-        for value in range(size) if ranks is None else ranks:
-            rank = own(integer(value, "Group.Translate_ranks", "ranks"), "PROC_NULL")
+        for value in range(size) if ranks is None else integers(ranks, "Group.Translate_ranks", "ranks"):
+            rank = own(value, "PROC_NULL")
             if rank != PROC_NULL and not 0 <= rank < size:
                 raise error("RANK", f"Group.Translate_ranks: argument 'ranks' holds {rank}; the group has {size}.")
             translated.append(rank if rank == PROC_NULL or there else UNDEFINED)
@@ -80,30 +80,33 @@ class Group:
     @classmethod
     def Compare(cls, group1: Group, group2: Group) -> int:
         """Return IDENT for the same processes, else UNEQUAL."""
-        same = group1._ranks("Compare") == group2._ranks("Compare")
-        return INTEGERS["IDENT" if same else "UNEQUAL"]
+        first, second = _two(group1, group2, "Compare")
+        return INTEGERS["IDENT" if first == second else "UNEQUAL"]
 
     @classmethod
     def Union(cls, group1: Group, group2: Group) -> Group:
         """Return the group of processes that are in one of two."""
-        return Group._make(max(group1._ranks("Union"), group2._ranks("Union")))
+        return Group._make(max(_two(group1, group2, "Union")))
 
     @classmethod
     def Intersection(cls, group1: Group, group2: Group) -> Group:
         """Return the group of processes that are in both of two."""
-        return Group._make(min(group1._ranks("Intersection"), group2._ranks("Intersection")))
+        return Group._make(min(_two(group1, group2, "Intersection")))
 
-    Intersect = Intersection
+    @classmethod
+    def Intersect(cls, group1: Group, group2: Group) -> Group:
+        """Do `Intersection`."""
+        return Group._make(min(_two(group1, group2, "Intersect")))
 
     @classmethod
     def Difference(cls, group1: Group, group2: Group) -> Group:
         """Return the group of processes that are in the first and not in the second."""
-        first, second = group1._ranks("Difference"), group2._ranks("Difference")
+        first, second = _two(group1, group2, "Difference")
         return Group._make(first if not second else 0)
 
     def _chosen(self, ranks: Iterable[Any], method: str) -> int:
         size = self._ranks(method)
-        numbers = [integer(value, f"Group.{method}", "ranks") for value in ranks]
+        numbers = integers(ranks, f"Group.{method}", "ranks")
         for number in numbers:
             if not 0 <= number < size:
                 raise error("RANK", f"Group.{method}: argument 'ranks' holds {number}; the group has {size}.")
@@ -121,7 +124,13 @@ class Group:
 
     def _spread(self, ranks: Sequence[tuple[int, int, int]], method: str) -> list[int]:
         spread: list[int] = []
-        for first, last, stride in ranks:
+        for given in sequence(ranks, f"Group.{method}", "ranks", "ranges (first, last, stride)"):
+            if not isinstance(given, (list, tuple)) or len(given) != 3:
+                raise wrong_type(f"Group.{method}", "ranks", "a list of ranges (first, last, stride)", ranks)
+            first, last, stride = integers(given, f"Group.{method}", "ranks")
+            for rank in (first, last):
+                if not 0 <= rank < self._ranks(method):
+                    raise error("RANK", f"Group.{method}: argument 'ranks' holds {rank}; the group has {self._size}.")
             if not stride:
                 raise error("ARG", f"Group.{method}: argument 'ranks' holds the stride 0.")
             spread += range(first, last + (1 if stride > 0 else -1), stride)
@@ -129,11 +138,24 @@ class Group:
 
     def Range_incl(self, ranks: Sequence[tuple[int, int, int]]) -> Group:
         """Return the group of ranges (first, last, stride) of ranks."""
-        return self.Incl(self._spread(ranks, "Range_incl"))
+        return Group._make(self._chosen(self._spread(ranks, "Range_incl"), "Range_incl"))
 
     def Range_excl(self, ranks: Sequence[tuple[int, int, int]]) -> Group:
         """Return the group of the ranks outside of ranges (first, last, stride)."""
-        return self.Excl(self._spread(ranks, "Range_excl"))
+        return Group._make(self._ranks("Range_excl") - self._chosen(self._spread(ranks, "Range_excl"), "Range_excl"))
+
+
+def members(group: Any, function: str, argument: str = "group") -> int:
+    """Return how many processes a group has that was given as an argument."""
+    if not isinstance(group, Group):
+        raise wrong_type(function, argument, "a group, such as comm.Get_group()", group)
+    if group._size is None:
+        raise error("GROUP", f"{function}: argument {argument!r} is the null group; was it freed?")
+    return group._size
+
+
+def _two(group1: Any, group2: Any, method: str) -> tuple[int, int]:
+    return members(group1, f"Group.{method}", "group1"), members(group2, f"Group.{method}", "group2")
 
 
 GROUP_NULL = Group._make(None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cunumpy.errors import ArgumentTypeError
-from cunumpy.mpi._serial.constants import INTEGERS
+from cunumpy.mpi._serial.checks import integer, sequence, text, wrong_type
+from cunumpy.mpi._serial.constants import INTEGERS, real_mpi
 from cunumpy.mpi._serial.exceptions import error
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Info:
         """Make an object with the given items."""
         made = cls._make({})
         if items is not None:
-            made.update(items)
+            made._update(items, "Info.Create")
         return made
 
     @classmethod
@@ -79,8 +79,7 @@ class Info:
     def Set(self, key: str, value: str) -> None:
         """Set the value of a key."""
         entries = self._known("Set")
-        if not isinstance(value, str):
-            raise ArgumentTypeError(f"Info.Set: argument 'value' must be text, got {value!r}.")
+        text(value, "Info.Set", "value")
         if len(value) > INTEGERS["MAX_INFO_VAL"]:
             raise error("INFO_VALUE", f"Info.Set: argument 'value' has {len(value)} characters; the most are 1023.")
         entries[self._checked(key, "Set")] = value
@@ -97,17 +96,17 @@ class Info:
     def Get_nthkey(self, n: int) -> str:
         """Return a key by its number."""
         keys = list(self._known("Get_nthkey"))
-        if not 0 <= n < len(keys):
-            raise error("ARG", f"Info.Get_nthkey: argument 'n' is {n}; there are {len(keys)} keys.")
-        return keys[n]
+        number = integer(n, "Info.Get_nthkey", "n")
+        if not 0 <= number < len(keys):
+            raise error("ARG", f"Info.Get_nthkey: argument 'n' is {number}; there are {len(keys)} keys.")
+        return keys[number]
 
     @staticmethod
     def _checked(key: Any, method: str) -> str:
-        if not isinstance(key, str):
-            raise ArgumentTypeError(f"Info.{method}: argument 'key' must be text, got {key!r}.")
-        if not 0 < len(key) <= INTEGERS["MAX_INFO_KEY"]:
-            raise error("INFO_KEY", f"Info.{method}: argument 'key' has {len(key)} characters; it must have 1 to 254.")
-        return key
+        name = text(key, f"Info.{method}", "key")
+        if not 0 < len(name) <= INTEGERS["MAX_INFO_KEY"]:
+            raise error("INFO_KEY", f"Info.{method}: argument 'key' has {len(name)} characters; it must have 1 to 254.")
+        return name
 
     # As a dictionary; the null object is an empty one.
 
@@ -131,7 +130,7 @@ class Info:
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """Return the value of a key, or the default."""
-        return (self._entries or {}).get(key, default)
+        return (self._entries or {}).get(text(key, "Info.get", "key"), default)
 
     def keys(self) -> list[str]:
         """Return the keys."""
@@ -147,13 +146,24 @@ class Info:
 
     def update(self, items: Any = (), **more: str) -> None:
         """Set several keys."""
-        pairs = items.items() if hasattr(items, "items") else items
-        for key, value in [*pairs, *more.items()]:
+        self._update(items, "Info.update")
+        for key, value in more.items():
+            self.Set(key, value)
+
+    def _update(self, items: Any, function: str) -> None:
+        expected = "a mapping of text to text, or a list of pairs"
+        if hasattr(items, "items"):
+            items = items.items()
+        pairs = sequence(items, function, "items", "pairs of text")
+        for pair in pairs:
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
+                raise wrong_type(function, "items", expected, pairs)
+        for key, value in pairs:
             self.Set(key, value)
 
     def pop(self, key: str, *default: Any) -> Any:
         """Remove a key, and return its value."""
-        return self._known("pop").pop(key, *default)
+        return self._known("pop").pop(text(key, "Info.pop", "key"), *default)
 
     def popitem(self) -> tuple[str, str]:
         """Remove the last key, and return it with its value."""
@@ -162,6 +172,14 @@ class Info:
     def clear(self) -> None:
         """Remove all keys."""
         self._known("clear").clear()
+
+
+def entries_of(info: Any, function: str) -> dict[str, str]:
+    """Return a copy of the hints that were given as an argument, ours or mpi4py's."""
+    real = real_mpi()
+    if not isinstance(info, Info) and (real is None or not isinstance(info, real.Info)):
+        raise wrong_type(function, "info", "an MPI.Info, such as MPI.Info.Create({'key': 'value'})", info)
+    return dict(info.items())
 
 
 INFO_NULL = Info._make(None)

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 
 from cunumpy.errors import ArgumentTypeError
 from cunumpy.mpi._serial import buffers, specs
-from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, PROC_NULL, UB, integer, own
+from cunumpy.mpi._serial.checks import integer, wrong_type
+from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, PROC_NULL, UB, own
 from cunumpy.mpi._serial.exceptions import error, no_pickle, would_wait
 from cunumpy.mpi._serial.pickling import PICKLE
-from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus
+from cunumpy.mpi._serial.requests import SerialRequest, SerialStatus, check_status
 
 EAGER = 1024
 """Bytes up to which a send is finished before somebody receives it: Open MPI's limit; MPI itself promises nothing."""
@@ -57,17 +58,23 @@ class Message:
 
     def Recv(self, buf: Any, status: SerialStatus | None = None) -> None:
         """Receive the message into a buffer."""
-        self.Irecv(buf).Wait(status)
+        function = "Message.Recv"
+        check_status(status, function)
+        self._receive(function, buf)._finished(status, function)
 
     def Irecv(self, buf: Any) -> SerialRequest:
         """Receive the message into a buffer, without waiting."""
-        function = "Message.Irecv"
+        return self._receive("Message.Irecv", buf)
+
+    def _receive(self, function: str, buf: Any) -> SerialRequest:
         target = specs.simple(buf, function, "buf", write=True)
         return self._deliver(Posted(self.tag, target, function))
 
     def recv(self, status: SerialStatus | None = None) -> Any:
         """Receive the object of the message."""
-        return self.irecv().wait(status)
+        function = "Message.recv"
+        check_status(status, function)
+        return self._deliver(Posted(self.tag, None, function))._finished(status, function)
 
     def irecv(self) -> SerialRequest:
         """Receive the object of the message, without waiting."""
@@ -86,22 +93,38 @@ class Message:
     @classmethod
     def Probe(cls, comm: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Message:
         """Wait for a message, and take it out for a receive of its own."""
-        return comm.Mprobe(source, tag, status)  # type: ignore[no-any-return]
+        return _probed("Message.Probe", comm, source, tag, status)
 
     @classmethod
     def Iprobe(cls, comm: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Message | None:
         """Take a message out for a receive of its own, if there is one."""
-        return comm.Improbe(source, tag, status)  # type: ignore[no-any-return]
+        return _looked("Message.Iprobe", comm, source, tag, status)
 
     @classmethod
     def probe(cls, comm: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Message:
         """Do `Probe`."""
-        return cls.Probe(comm, source, tag, status)
+        return _probed("Message.probe", comm, source, tag, status)
 
     @classmethod
     def iprobe(cls, comm: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Message | None:
         """Do `Iprobe`."""
-        return cls.Iprobe(comm, source, tag, status)
+        return _looked("Message.iprobe", comm, source, tag, status)
+
+
+def _probed(function: str, comm: Any, source: int, tag: int, status: Any) -> Message:
+    found: Message = _messages_of(comm, function)._found(function, source, tag, status, take=True)
+    return found
+
+
+def _looked(function: str, comm: Any, source: int, tag: int, status: Any) -> Message | None:
+    found: Message | None = _messages_of(comm, function)._look(function, source, tag, status, take=True)
+    return found
+
+
+def _messages_of(comm: Any, function: str) -> Any:
+    if not isinstance(getattr(comm, "_box", None), Mailbox):
+        raise wrong_type(function, "comm", "a communicator of the stand-in, such as MPI.COMM_WORLD", comm)
+    return comm
 
 
 MESSAGE_NULL = Message(ANY_TAG, b"", None)
@@ -169,8 +192,8 @@ def _store(message: Message, target: buffers.Buffer, function: str) -> None:
     if len(message.content) > target.nbytes:
         raise error(
             "TRUNCATE",
-            f"{function}: the buffer is too small: the message with tag {message.tag} has {len(message.content)} bytes "
-            f"and would be truncated to {target.nbytes}.",
+            f"{function}: argument {target.name!r} is too small: the message with tag {message.tag} has "
+            f"{len(message.content)} bytes and would be truncated to {target.nbytes}.",
         )
     buffers.check_types(message.source, target, function)
     target.store(message.content, function)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from cunumpy import _gate
 from cunumpy.mpi._serial import (
     buffers,
     communicators,
@@ -23,10 +23,12 @@ from cunumpy.mpi._serial import (
     specs,
     windows,
 )
-from cunumpy.mpi._serial.constants import INTEGERS, integer
+from cunumpy.mpi._serial.checks import integer, integers, wrong_type
+from cunumpy.mpi._serial.constants import INTEGERS
 from cunumpy.mpi._serial.datatypes import DATATYPE_NULL, PREDEFINED, TYPEDICT, Datatype
 from cunumpy.mpi._serial.operations import OP_NULL, PREDEFINED_OPS, Op
 from cunumpy.mpi._serial.predefined import ALIASES
+from cunumpy.mpi._serial.windows import new_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -223,24 +225,23 @@ class SerialMPI:
     @staticmethod
     def Aint_add(base: int, disp: int) -> int:
         """Return an address behind another."""
-        return base + disp
+        return integer(base, "MPI.Aint_add", "base") + integer(disp, "MPI.Aint_add", "disp")
 
     @staticmethod
     def Aint_diff(addr1: int, addr2: int) -> int:
         """Return how far an address is behind another."""
-        return addr1 - addr2
+        return integer(addr1, "MPI.Aint_diff", "addr1") - integer(addr2, "MPI.Aint_diff", "addr2")
 
     @staticmethod
     def Alloc_mem(size: int, info: hints.Info | None = None) -> memoryview:
         """Return new memory, of `size` bytes."""
-        number = integer(size, "MPI.Alloc_mem", "size")
-        if number < 0:
-            raise exceptions.error("ARG", f"MPI.Alloc_mem: argument 'size' is {number}; it can't be negative.")
-        return np.zeros(number, np.uint8).data
+        return new_memory(size, "MPI.Alloc_mem").data
 
     @staticmethod
     def Free_mem(mem: memoryview) -> None:
         """Give memory back."""
+        if not isinstance(mem, memoryview):
+            raise wrong_type("MPI.Free_mem", "mem", "memory from MPI.Alloc_mem", mem)
         mem.release()
 
     @staticmethod
@@ -256,30 +257,39 @@ class SerialMPI:
         """
         function = "MPI.Compute_dims"
         number = integer(nnodes, function, "nnodes")
-        sizes = [0] * dims if isinstance(dims, int) else [integer(each, function, "dims") for each in dims]
+        if not 1 <= number < 2**31:
+            raise exceptions.error("ARG", f"{function}: argument 'nnodes' is {number}; it is from 1 to {2**31 - 1}.")
+        if isinstance(dims, int):
+            if not 0 <= dims <= 64:
+                raise exceptions.error("DIMS", f"{function}: argument 'dims' is {_gate.given(dims)} axes, not 0 to 64.")
+            sizes = [0] * dims
+        else:
+            sizes = integers(dims, function, "dims")
         fixed = 1
         for size in sizes:
             if size < 0:
                 raise exceptions.error("DIMS", f"{function}: argument 'dims' is {sizes}; it can't be negative.")
             fixed *= size or 1
         free = sizes.count(0)
-        if number < 1 or number % fixed or (not free and fixed != number):
+        if number % fixed or (not free and fixed != number):
             raise exceptions.error(
-                "DIMS", f"{function}: {number} processes do not fill a grid of the sizes {sizes}, 0 being free."
+                "DIMS",
+                f"{function}: {number} processes do not fill the grid {sizes} of argument 'dims', 0 being free.",
             )
-        found = iter(_balanced(number // fixed, free, number // fixed) or [])
+        left = number // fixed
+        few = [each for each in range(1, math.isqrt(left) + 1) if left % each == 0]
+        divisors = [*few, *(left // each for each in reversed(few) if each * each != left)]
+        found = iter(_balanced(left, free, divisors) or [])
         return [size or next(found) for size in sizes]
 
 
-def _balanced(number: int, factors: int, most: int) -> list[int] | None:
+def _balanced(number: int, factors: int, divisors: list[int]) -> list[int] | None:
     """Return factors of a number, falling, with the smallest first one, then the smallest second one, and so on."""
     if factors == 0:
         return [] if number == 1 else None
-    if most**factors < number:
-        return None
-    for first in range(1, min(number, most) + 1):
+    for k, first in enumerate(divisors):
         if number % first == 0 and first**factors >= number:
-            rest = _balanced(number // first, factors - 1, first)
+            rest = _balanced(number // first, factors - 1, divisors[: k + 1])
             if rest is not None:
                 return [first, *rest]
     return None

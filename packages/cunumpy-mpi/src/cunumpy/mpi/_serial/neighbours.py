@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cunumpy.mpi._serial import buffers, specs
-from cunumpy.mpi._serial.collectives import forms, items_of
+from cunumpy.mpi._serial.checks import items_of
+from cunumpy.mpi._serial.collectives import forms
 from cunumpy.mpi._serial.constants import PROC_NULL
 from cunumpy.mpi._serial.exceptions import error
 from cunumpy.mpi._serial.pickling import copied

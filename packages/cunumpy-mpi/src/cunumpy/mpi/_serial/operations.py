@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cunumpy import _arrays
-from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.errors import ArgumentError
 from cunumpy.mpi._serial import buffers, specs
+from cunumpy.mpi._serial.checks import flag, function_of, wrong_type
 from cunumpy.mpi._serial.constants import real_mpi
 from cunumpy.mpi._serial.datatypes import Datatype, dtype_of
 from cunumpy.mpi._serial.exceptions import error
@@ -75,9 +76,9 @@ class Op:
     @classmethod
     def Create(cls, function: Callable[[Any, Any, Datatype], None], commute: bool = False) -> Op:
         """Make an operation of a function that gets two buffers of bytes and a datatype, and writes to the second."""
-        if not callable(function):
-            raise ArgumentTypeError(f"Op.Create: argument 'function' must be callable, got {function!r}.")
-        return cls._make("", "*", None, None, commutes=bool(commute), function=function)
+        function_of(function, "Op.Create", "function")
+        commutes = flag(commute, "Op.Create", "commute")
+        return cls._make("", "*", None, None, commutes=commutes, function=function)
 
     def Free(self) -> None:
         """Give the operation up: it becomes the null one."""
@@ -144,7 +145,7 @@ class Op:
         if dtype is None or not _defined(self._kinds, name, dtype):
             raise error(
                 "OP",
-                f"{function}: {self!r} is not defined for {datatype!r}"
+                f"{function}: argument 'op', {self!r}, is not defined for {datatype!r}"
                 + (", which is derived; make an operation for it by MPI.Op.Create" if not datatype._predefined else "")
                 + ".",
             )
@@ -232,7 +233,7 @@ def as_op(value: Any, function: str) -> Op:
             if value == getattr(real, name):
                 return op
         return Op._make("", "*", None, value, function=value.Reduce_local, commutes=value.Is_commutative())
-    raise ArgumentTypeError(f"{function}: argument 'op' must be an operation, such as MPI.SUM, got {value!r}.")
+    raise wrong_type(function, "op", "an operation, such as MPI.SUM", value)
 
 
 def _named(name: str) -> Op:

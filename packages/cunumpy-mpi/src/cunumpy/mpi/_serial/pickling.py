@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
+from cunumpy.errors import ArgumentError
 from cunumpy.mpi._serial.exceptions import UnpicklableError
 
 if TYPE_CHECKING:
@@ -87,10 +88,10 @@ def pickled(value: Any, function: str, argument: str) -> bytes:
     """Return an object as the bytes that are sent."""
     try:
         return PICKLE.dumps(value)
-    except (pickle.PicklingError, AttributeError, TypeError) as caught:
+    except (pickle.PicklingError, AttributeError, TypeError, ArgumentError) as caught:
         raise UnpicklableError(
-            f"{function}: argument {argument!r} can't be sent, because it can't be pickled: {caught}. Send arrays, and "
-            "objects whose classes and functions a module has at its top level."
+            f"{function}: argument {argument!r} can't be sent, because it can't be pickled: {str(caught).rstrip('.')}. "
+            "Send arrays, and objects whose classes and functions a module has at its top level."
         ) from caught
 
 

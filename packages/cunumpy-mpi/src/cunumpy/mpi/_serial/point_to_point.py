@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cunumpy.mpi._serial import messages, specs
+from cunumpy.mpi._serial import buffers, messages, specs
+from cunumpy.mpi._serial.checks import integer
 from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from cunumpy.mpi._serial.exceptions import would_wait
 from cunumpy.mpi._serial.messages import MESSAGE_NO_PROC, Mailbox, Message, Posted
 from cunumpy.mpi._serial.pickling import pickled
-from cunumpy.mpi._serial.requests import SerialPrequest, SerialRequest, SerialStatus, fill
+from cunumpy.mpi._serial.requests import SerialPrequest, SerialRequest, SerialStatus, check_status, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,6 +89,7 @@ class PointToPoint:
 
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: SerialStatus | None = None) -> None:
         """Receive into a buffer."""
+        check_status(status, "comm.Recv")
         request = self._irecv("comm.Recv", buf, source, tag)
         messages.check_finished(request, "comm.Recv", _UNRECEIVED)
         request._collect(status, "comm.Recv")
@@ -107,7 +109,9 @@ class PointToPoint:
         status: SerialStatus | None = None,
     ) -> None:
         """Send one buffer and receive into another, in one step that can't block itself."""
-        self._pair("comm.Sendrecv", sendbuf, dest, sendtag, recvbuf, source, recvtag).Wait(status)
+        function = "comm.Sendrecv"
+        check_status(status, function)
+        self._pair(function, sendbuf, dest, sendtag, recvbuf, source, recvtag)._finished(status, function)
 
     def Isendrecv(
         self,
@@ -132,16 +136,27 @@ class PointToPoint:
     ) -> None:
         """Send a buffer, and receive into the same one."""
         function = "comm.Sendrecv_replace"
-        self._pair(function, buf, dest, sendtag, buf, source, recvtag).Wait(status)
+        check_status(status, function)
+        names = ("buf", "buf")
+        self._pair(function, buf, dest, sendtag, buf, source, recvtag, names)._finished(status, function)
 
     def Isendrecv_replace(
         self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
     ) -> SerialRequest:
         """Send a buffer, and receive into the same one, without waiting."""
-        return self._pair("comm.Isendrecv_replace", buf, dest, sendtag, buf, source, recvtag)
+        names = ("buf", "buf")
+        return self._pair("comm.Isendrecv_replace", buf, dest, sendtag, buf, source, recvtag, names)
 
     def _pair(
-        self, function: str, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, source: int, recvtag: int
+        self,
+        function: str,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int,
+        recvbuf: Any,
+        source: int,
+        recvtag: int,
+        names: tuple[str, str] = ("sendbuf", "recvbuf"),
     ) -> SerialRequest:
         self._check(function)
         to, sendtag = messages.checked_dest(dest, function), messages.checked_tag(sendtag, function, "sendtag")
@@ -151,10 +166,10 @@ class PointToPoint:
         )
         message = target = None
         if to != PROC_NULL:
-            sent = specs.simple(sendbuf, function, "sendbuf", write=False)
+            sent = specs.simple(sendbuf, function, names[0], write=False)
             message = Message(sendtag, sent.load(), sent)
         if of != PROC_NULL:
-            target = specs.simple(recvbuf, function, "recvbuf", write=True)
+            target = specs.simple(recvbuf, function, names[1], write=True)
         receive = SerialRequest()
         if target is None:
             receive._status = messages.no_process()
@@ -182,13 +197,28 @@ class PointToPoint:
         """Take a message out for a receive of its own, if there is one."""
         return self._look("comm.Improbe", source, tag, status, take=True)
 
-    probe = Probe
-    iprobe = Iprobe
-    mprobe = Mprobe
-    improbe = Improbe
+    def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: SerialStatus | None = None) -> bool:
+        """Do `Probe`."""
+        self._found("comm.probe", source, tag, status, take=False)
+        return True
+
+    def iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: SerialStatus | None = None) -> bool:
+        """Do `Iprobe`."""
+        return self._look("comm.iprobe", source, tag, status, take=False) is not None
+
+    def mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: SerialStatus | None = None) -> Message:
+        """Do `Mprobe`."""
+        return self._found("comm.mprobe", source, tag, status, take=True)
+
+    def improbe(
+        self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: SerialStatus | None = None
+    ) -> Message | None:
+        """Do `Improbe`."""
+        return self._look("comm.improbe", source, tag, status, take=True)
 
     def _look(self, function: str, source: int, tag: int, status: Any, *, take: bool) -> Message | None:
         self._check(function)
+        check_status(status, function)
         tag = messages.checked_tag(tag, function, receives=True)
         if messages.checked_source(source, function) == PROC_NULL:
             message: Message | None = MESSAGE_NO_PROC
@@ -250,6 +280,7 @@ class PointToPoint:
         status: SerialStatus | None = None,
     ) -> Any:
         """Receive an object, and return it."""
+        check_status(status, "comm.recv")
         request = self._recv_object("comm.recv", source, tag, None)
         messages.check_finished(request, "comm.recv", _UNRECEIVED)
         return request._collect(status, "comm.recv")
@@ -267,15 +298,17 @@ class PointToPoint:
         if buf is None:
             room = messages.OBJECT_BYTES
         elif isinstance(buf, int):
-            room = buf
+            room = integer(buf, "comm.irecv", "buf", least=0, wrong="COUNT")
         else:
             room = len(specs.memory_of(buf, "comm.irecv", "buf", write=True)[0])
         return self._recv_object("comm.irecv", source, tag, room)
 
-    def _recv_object(self, function: str, source: int, tag: int, limit: int | None) -> SerialRequest:
+    def _recv_object(
+        self, function: str, source: int, tag: int, limit: int | None, name_of_tag: str = "tag"
+    ) -> SerialRequest:
         self._check(function)
         rank = messages.checked_source(source, function)
-        tag = messages.checked_tag(tag, function, receives=True)
+        tag = messages.checked_tag(tag, function, name_of_tag, receives=True)
         if rank == PROC_NULL:
             request = SerialRequest()
             request._status = messages.no_process()
@@ -295,11 +328,12 @@ class PointToPoint:
         """Send one object and receive another, in one step that can't block itself."""
         function = "comm.sendrecv"
         self._check(function)
+        check_status(status, function)
         to, sendtag = messages.checked_dest(dest, function), messages.checked_tag(sendtag, function, "sendtag")
         message = None if to == PROC_NULL else Message(sendtag, pickled(sendobj, function, "sendobj"), None)
-        receive = self._recv_object(function, source, recvtag, None)
+        receive = self._recv_object(function, source, recvtag, None, "recvtag")
         send = SerialRequest() if message is None else self._box.send(message, "standard")
-        return _Pair(receive, send, self._box, message).wait(status)
+        return _Pair(receive, send, self._box, message)._finished(status, function)
 
     def _withdraw(self, requests: Sequence[SerialRequest]) -> None:
         """Take back receives and messages that nothing has answered."""
@@ -368,6 +402,8 @@ class PointToPoint:
     @classmethod
     def Attach_buffer(cls, buf: Any) -> None:
         """Give memory for buffered sends; the stand-in has its own."""
+        if buf is not buffers.BUFFER_AUTOMATIC:
+            specs.memory_of(buf, "MPI.Attach_buffer", "buf", write=True)
         _attached.append(buf)
 
     @classmethod

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cunumpy import _gate
 from cunumpy.errors import ArgumentTypeError
+from cunumpy.mpi._serial import checks
+from cunumpy.mpi._serial.checks import integer, sequence, wrong_type
 from cunumpy.mpi._serial.constants import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, real_mpi
 from cunumpy.mpi._serial.datatypes import PREDEFINED, as_datatype
 from cunumpy.mpi._serial.exceptions import ERROR_CLASSES, MPIException, error, no_pickle, would_wait
@@ -70,7 +73,7 @@ class SerialStatus:
 
     def Set_source(self, source: int) -> None:
         """Set the rank of the sender."""
-        self.source = source
+        self.source = integer(source, "Status.Set_source", "source")
 
     def Get_tag(self) -> int:
         """Return the tag."""
@@ -78,7 +81,7 @@ class SerialStatus:
 
     def Set_tag(self, tag: int) -> None:
         """Set the tag."""
-        self.tag = tag
+        self.tag = integer(tag, "Status.Set_tag", "tag")
 
     def Get_error(self) -> int:
         """Return the error class."""
@@ -86,11 +89,13 @@ class SerialStatus:
 
     def Set_error(self, error: int) -> None:
         """Set the error class."""
-        self.error = error
+        self.error = integer(error, "Status.Set_error", "error")
 
     def Get_count(self, datatype: Datatype | str | None = None) -> int:
         """Return how many items of a type the message has, by default bytes; UNDEFINED unless a whole number."""
-        size = (_BYTE if datatype is None else as_datatype(datatype, "Status.Get_count")).Get_size()
+        kind = _BYTE if datatype is None else as_datatype(datatype, "Status.Get_count")
+        kind._check("Status.Get_count")
+        size = kind._size
         if not size:
             return 0 if not self._size else UNDEFINED
         return self._size // size if self._size % size == 0 else UNDEFINED
@@ -98,6 +103,7 @@ class SerialStatus:
     def Get_elements(self, datatype: Datatype | str | None = None) -> int:
         """Return how many predefined elements of a type the message has; UNDEFINED unless a whole number."""
         kind = _BYTE if datatype is None else as_datatype(datatype, "Status.Get_elements")
+        kind._check("Status.Get_elements")
         elements = [(width, number) for (_, width), number in kind._signature]
         if kind._predefined:
             return self.Get_count(kind)
@@ -115,7 +121,9 @@ class SerialStatus:
 
     def Set_elements(self, datatype: Datatype | str, count: int) -> None:
         """Set the size to a number of items of a type."""
-        self._size = as_datatype(datatype, "Status.Set_elements").Get_size() * count
+        kind = as_datatype(datatype, "Status.Set_elements")
+        kind._check("Status.Set_elements")
+        self._size = kind.Get_size() * integer(count, "Status.Set_elements", "count", least=0, wrong="COUNT")
 
     def Is_cancelled(self) -> bool:
         """Tell whether the communication was cancelled."""
@@ -123,7 +131,7 @@ class SerialStatus:
 
     def Set_cancelled(self, flag: bool) -> None:
         """Set whether the communication was cancelled."""
-        self._cancelled = bool(flag)
+        self._cancelled = checks.flag(flag, "Status.Set_cancelled", "flag")
 
     @property
     def count(self) -> int:
@@ -137,8 +145,18 @@ class SerialStatus:
     cancelled: property = property(Is_cancelled, Set_cancelled)
 
 
+def check_status(status: Any, function: str, argument: str = "status") -> None:
+    """Refuse what is no status, ours or mpi4py's, before anything is done."""
+    if status is None or isinstance(status, SerialStatus):
+        return
+    real = real_mpi()
+    if real is None or not isinstance(status, real.Status):
+        raise wrong_type(function, argument, "an MPI.Status", status)
+
+
 def fill(status: Any, found: SerialStatus | None, function: str) -> None:
     """Write to the caller's status, ours or mpi4py's; None stands for no message."""
+    check_status(status, function)
     if status is None:
         return
     found = SerialStatus() if found is None else found
@@ -147,8 +165,7 @@ def fill(status: Any, found: SerialStatus | None, function: str) -> None:
         status._size, status._cancelled = found._size, found._cancelled
         return
     real = real_mpi()
-    if real is None or not isinstance(status, real.Status):
-        raise ArgumentTypeError(f"{function}: argument 'status' must be an MPI.Status, got {status!r}.")
+    assert real is not None
     special = {ANY_SOURCE: real.ANY_SOURCE, PROC_NULL: real.PROC_NULL, ANY_TAG: real.ANY_TAG}
     status.Set_source(special.get(found.source, found.source))
     status.Set_tag(special.get(found.tag, found.tag))
@@ -248,10 +265,14 @@ class SerialRequest:
 
     def Wait(self, status: SerialStatus | None = None) -> bool:
         """Wait until the communication is finished."""
-        if not self._done():
-            raise self._never("Request.Wait")
-        self._collect(status, "Request.Wait")
+        self._finished(status, "Request.Wait")
         return True
+
+    def _finished(self, status: Any, function: str) -> Any:
+        check_status(status, function)
+        if not self._done():
+            raise self._never(function)
+        return self._collect(status, function)
 
     def Test(self, status: SerialStatus | None = None) -> bool:
         """Tell whether the communication is finished."""
@@ -262,9 +283,7 @@ class SerialRequest:
 
     def wait(self, status: SerialStatus | None = None) -> Any:
         """Wait until the communication is finished, and return the object that was received."""
-        if not self._done():
-            raise self._never("Request.wait")
-        return self._collect(status, "Request.wait")
+        return self._finished(status, "Request.wait")
 
     def test(self, status: SerialStatus | None = None) -> tuple[bool, Any]:
         """Tell whether the communication is finished, with the object that was received."""
@@ -274,13 +293,16 @@ class SerialRequest:
 
     def Get_status(self, status: SerialStatus | None = None) -> bool:
         """Tell whether the communication is finished; the request stays as it is."""
+        return self._look(status, "Request.Get_status")
+
+    def _look(self, status: Any, function: str) -> bool:
         if self._done():
-            fill(status, self._status if not self._null else None, "Request.Get_status")
+            fill(status, self._status if not self._null else None, function)
         return self._done()
 
     def get_status(self, status: SerialStatus | None = None) -> bool:
         """Tell whether the communication is finished; the request stays as it is."""
-        return self.Get_status(status)
+        return self._look(status, "Request.get_status")
 
     def Free(self) -> None:
         """Give the request up; a communication under way goes on."""
@@ -314,35 +336,32 @@ class SerialRequest:
     @classmethod
     def Get_status_all(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> bool:
         """Tell whether all are finished; they stay as they are."""
-        if not all(request._done() for request in _checked(requests, "Request.Get_status_all")):
-            return False
-        for request, status in zip(requests, _room(statuses, len(requests)), strict=False):
-            request.Get_status(status)
-        return True
+        return _look_at_all(requests, statuses, "Request.Get_status_all")
 
     @classmethod
     def Get_status_any(cls, requests: Sequence[SerialRequest], status: SerialStatus | None = None) -> tuple[int, bool]:
         """Look for a finished one; return its index, and whether there is one or none is active. All stay."""
-        active = _active(requests, "Request.Get_status_any")
-        if not active:
-            fill(status, None, "Request.Get_status_any")
-            return UNDEFINED, True
-        return next(((k, True) for k in active if requests[k].Get_status(status)), (UNDEFINED, False))
+        return _look_for_any(requests, status, "Request.Get_status_any")
 
     @classmethod
     def Get_status_some(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> list[int] | None:
         """Return the indices of those that are finished; None where none is active. All stay as they are."""
-        active = _active(requests, "Request.Get_status_some")
-        if not active:
-            return None
-        done = [k for k in active if requests[k]._done()]
-        for k, status in zip(done, _room(statuses, len(done)), strict=False):
-            requests[k].Get_status(status)
-        return done
+        return _look_for_some(requests, statuses, "Request.Get_status_some")
 
-    get_status_all = Get_status_all
-    get_status_any = Get_status_any
-    get_status_some = Get_status_some
+    @classmethod
+    def get_status_all(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> bool:
+        """Do `Get_status_all`."""
+        return _look_at_all(requests, statuses, "Request.get_status_all")
+
+    @classmethod
+    def get_status_any(cls, requests: Sequence[SerialRequest], status: SerialStatus | None = None) -> tuple[int, bool]:
+        """Do `Get_status_any`."""
+        return _look_for_any(requests, status, "Request.get_status_any")
+
+    @classmethod
+    def get_status_some(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> list[int] | None:
+        """Do `Get_status_some`."""
+        return _look_for_some(requests, statuses, "Request.get_status_some")
 
     @classmethod
     def Waitall(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> bool:
@@ -358,50 +377,36 @@ class SerialRequest:
     @classmethod
     def Testall(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> bool:
         """Tell whether all are finished; if not, none is touched."""
-        if not all(request._done() for request in _checked(requests, "Request.Testall")):
-            return False
-        _collect_all(requests, statuses, "Request.Testall")
-        return True
+        return _test_all(requests, statuses, "Request.Testall") is not None
 
     @classmethod
     def testall(
         cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None
     ) -> tuple[bool, list[Any] | None]:
         """Tell whether all are finished, with the objects that were received."""
-        if not all(request._done() for request in _checked(requests, "Request.testall")):
-            return False, None
-        return True, _collect_all(requests, statuses, "Request.testall")
+        results = _test_all(requests, statuses, "Request.testall")
+        return results is not None, results
 
     @classmethod
     def Waitany(cls, requests: Sequence[SerialRequest], status: SerialStatus | None = None) -> int:
         """Wait for one, and return its index; UNDEFINED where none is active."""
-        return _wait_for_any(requests, status, "Request.Waitany")[0]
+        return _any(requests, status, "Request.Waitany", wait=True)[0]
 
     @classmethod
     def waitany(cls, requests: Sequence[SerialRequest], status: SerialStatus | None = None) -> tuple[int, Any]:
         """Wait for one, and return its index and the object that was received."""
-        return _wait_for_any(requests, status, "Request.waitany")
+        index, _, result = _any(requests, status, "Request.waitany", wait=True)
+        return index, result
 
     @classmethod
     def Testany(cls, requests: Sequence[SerialRequest], status: SerialStatus | None = None) -> tuple[int, bool]:
         """Look for a finished one; return its index, and whether there is one or none is active."""
-        return cls._testany(requests, status, "Request.Testany")[:2]
+        return _any(requests, status, "Request.Testany", wait=False)[:2]
 
     @classmethod
     def testany(cls, requests: Sequence[SerialRequest], status: SerialStatus | None = None) -> tuple[int, bool, Any]:
         """Look for a finished one; return its index, whether there is one, and the object that was received."""
-        return cls._testany(requests, status, "Request.testany")
-
-    @classmethod
-    def _testany(cls, requests: Sequence[SerialRequest], status: Any, function: str) -> tuple[int, bool, Any]:
-        active = _active(requests, function)
-        if not active:
-            fill(status, None, function)
-            return UNDEFINED, True, None
-        for k in active:
-            if requests[k]._done():
-                return k, True, requests[k]._collect(status, function)
-        return UNDEFINED, False, None
+        return _any(requests, status, "Request.testany", wait=False)
 
     @classmethod
     def Waitsome(cls, requests: Sequence[SerialRequest], statuses: list[Any] | None = None) -> list[int] | None:
@@ -428,24 +433,30 @@ class SerialRequest:
         return _some(requests, statuses, "Request.testsome", wait=False)
 
 
-def _checked(requests: Sequence[Any], function: str) -> Sequence[SerialRequest]:
-    for request in requests:
+def _checked(requests: Any, function: str) -> list[SerialRequest]:
+    found = sequence(requests, function, "requests", "requests")
+    for request in found:
         if not isinstance(request, SerialRequest):
             raise ArgumentTypeError(
-                f"{function}: argument 'requests' must hold requests of the stand-in, got {request!r}."
+                f"{function}: argument 'requests' must hold requests of the stand-in, got {_gate.given(request)}."
             )
-    return requests
+    return found
 
 
-def _active(requests: Sequence[Any], function: str) -> list[int]:
-    return [k for k, request in enumerate(_checked(requests, function)) if request._is_active()]
+def _active(requests: list[SerialRequest]) -> list[int]:
+    return [k for k, request in enumerate(requests) if request._is_active()]
 
 
-def _wait_for_all(requests: Sequence[SerialRequest], statuses: list[Any] | None, function: str) -> list[Any]:
-    for request in _checked(requests, function):
-        if not request._done():
-            raise request._never(function)
-    return _collect_all(requests, statuses, function)
+def _checked_statuses(statuses: Any, function: str) -> list[Any] | None:
+    if statuses is None:
+        return None
+    if not isinstance(statuses, list):
+        raise wrong_type(function, "statuses", "a list, which is filled with an MPI.Status for each request", statuses)
+    for status in statuses:
+        if status is None:
+            raise wrong_type(function, "statuses", "a list of MPI.Status", statuses)
+        check_status(status, function, "statuses")
+    return statuses
 
 
 def _room(statuses: list[Any] | None, number: int) -> list[Any]:
@@ -456,7 +467,52 @@ def _room(statuses: list[Any] | None, number: int) -> list[Any]:
     return statuses
 
 
-def _collect_all(requests: Sequence[SerialRequest], statuses: list[Any] | None, function: str) -> list[Any]:
+def _look_at_all(requests: Any, statuses: Any, function: str) -> bool:
+    found, room = _checked(requests, function), _checked_statuses(statuses, function)
+    if not all(request._done() for request in found):
+        return False
+    for request, status in zip(found, _room(room, len(found)), strict=False):
+        request._look(status, function)
+    return True
+
+
+def _look_for_any(requests: Any, status: Any, function: str) -> tuple[int, bool]:
+    found = _checked(requests, function)
+    check_status(status, function)
+    active = _active(found)
+    if not active:
+        fill(status, None, function)
+        return UNDEFINED, True
+    return next(((k, True) for k in active if found[k]._look(status, function)), (UNDEFINED, False))
+
+
+def _look_for_some(requests: Any, statuses: Any, function: str) -> list[int] | None:
+    found, room = _checked(requests, function), _checked_statuses(statuses, function)
+    active = _active(found)
+    if not active:
+        return None
+    done = [k for k in active if found[k]._done()]
+    for k, status in zip(done, _room(room, len(done)), strict=False):
+        found[k]._look(status, function)
+    return done
+
+
+def _wait_for_all(requests: Any, statuses: Any, function: str) -> list[Any]:
+    found, room = _checked(requests, function), _checked_statuses(statuses, function)
+    for request in found:
+        if not request._done():
+            raise request._never(function)
+    return _collect_all(found, room, function)
+
+
+def _test_all(requests: Any, statuses: Any, function: str) -> list[Any] | None:
+    found, room = _checked(requests, function), _checked_statuses(statuses, function)
+    if not all(request._done() for request in found):
+        return None
+    return _collect_all(found, room, function)
+
+
+def _collect_all(requests: list[SerialRequest], statuses: list[Any] | None, function: str) -> list[Any]:
     results, failed = [], False
     for request, status in zip(requests, _room(statuses, len(requests)), strict=False):
         try:
@@ -471,27 +527,31 @@ def _collect_all(requests: Sequence[SerialRequest], statuses: list[Any] | None, 
     return results
 
 
-def _wait_for_any(requests: Sequence[SerialRequest], status: Any, function: str) -> tuple[int, Any]:
-    active = _active(requests, function)
+def _any(requests: Any, status: Any, function: str, *, wait: bool) -> tuple[int, bool, Any]:
+    """Take a finished one; return its index, whether there is one or none is active, and its result."""
+    found = _checked(requests, function)
+    check_status(status, function)
+    active = _active(found)
     if not active:
         fill(status, None, function)
-        return UNDEFINED, None
+        return UNDEFINED, True, None
     for k in active:
-        if requests[k]._done():
-            return k, requests[k]._collect(status, function)
-    raise requests[active[0]]._never(function)
+        if found[k]._done():
+            return k, True, found[k]._collect(status, function)
+    if wait:
+        raise found[active[0]]._never(function)
+    return UNDEFINED, False, None
 
 
-def _some(
-    requests: Sequence[SerialRequest], statuses: list[Any] | None, function: str, *, wait: bool
-) -> tuple[list[int] | None, list[Any] | None]:
-    active = _active(requests, function)
+def _some(requests: Any, statuses: Any, function: str, *, wait: bool) -> tuple[list[int] | None, list[Any] | None]:
+    found, room = _checked(requests, function), _checked_statuses(statuses, function)
+    active = _active(found)
     if not active:
         return None, None
-    done = [k for k in active if requests[k]._done()]
+    done = [k for k in active if found[k]._done()]
     if not done and wait:
-        raise requests[active[0]]._never(function)
-    return done, _collect_all([requests[k] for k in done], statuses, function)
+        raise found[active[0]]._never(function)
+    return done, _collect_all([found[k] for k in done], room, function)
 
 
 class SerialPrequest(SerialRequest):
@@ -520,7 +580,9 @@ class SerialPrequest(SerialRequest):
     @classmethod
     def Startall(cls, requests: Sequence[SerialPrequest]) -> None:
         """Start all."""
-        for request in requests:
+        for request in sequence(requests, "Prequest.Startall", "requests", "persistent requests"):
+            if not isinstance(request, SerialPrequest):
+                raise wrong_type("Prequest.Startall", "requests", "a list of persistent requests", requests)
             request.Start()
 
     def _done(self) -> bool:
@@ -544,11 +606,10 @@ class SerialPrequest(SerialRequest):
         if self._under_way is not None:
             self._under_way._cancel()
 
-    def Get_status(self, status: SerialStatus | None = None) -> bool:
-        """Tell whether the communication is finished or not started; the request stays as it is."""
+    def _look(self, status: Any, function: str) -> bool:
         if self._under_way is not None:
-            return self._under_way.Get_status(status)
-        fill(status, None, "Prequest.Get_status")
+            return self._under_way._look(status, function)
+        fill(status, None, function)
         return True
 
 

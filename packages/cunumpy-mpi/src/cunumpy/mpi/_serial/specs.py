@@ -20,6 +20,7 @@ import numpy as np
 from cunumpy import _arrays, _conversion, _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial.buffers import BOTTOM, BYTE, Buffer, bounds
+from cunumpy.mpi._serial.checks import integer, sequence
 from cunumpy.mpi._serial.constants import real_mpi
 from cunumpy.mpi._serial.datatypes import Datatype, as_datatype, of_dtype
 from cunumpy.mpi._serial.exceptions import BufferArgumentError, error
@@ -34,7 +35,7 @@ def memory_of(value: Any, function: str, name: str, *, write: bool) -> tuple[Any
         if not (value.flags.c_contiguous or value.flags.f_contiguous):
             raise _not_contiguous(function, name, value)
         flat = value.T if value.flags.f_contiguous and not value.flags.c_contiguous else value
-        return flat.reshape(-1).view(np.uint8), of_dtype(value.dtype, function), True, value
+        return flat.reshape(-1).view(np.uint8), of_dtype(value.dtype, function, name), True, value
     if not isinstance(value, np.ndarray):
         try:
             view = memoryview(value)
@@ -64,7 +65,7 @@ def memory_of(value: Any, function: str, name: str, *, write: bool) -> tuple[Any
         )
     if datatype is None:
         try:
-            datatype = of_dtype(value.dtype, function)
+            datatype = of_dtype(value.dtype, function, name)
         except ArgumentError:
             datatype = None
     flat = value.T if value.flags.f_contiguous and not value.flags.c_contiguous else value
@@ -157,10 +158,10 @@ def _whole_number(value: Any, function: str, name: str, what: str) -> int:
 def _usable_type(given: Any, found: Datatype | None, memory: Any, owner: Any, function: str, name: str) -> Datatype:
     if given is None:
         if found is None:
-            of_dtype(owner.dtype, function)  # raises, with the reason
+            of_dtype(owner.dtype, function, name)  # raises, with the reason
             raise AssertionError
         return found
-    datatype = as_datatype(given, function)
+    datatype = as_datatype(given, function, name)
     if not datatype:
         raise error("TYPE", f"{function}: argument {name!r} has the null datatype; was it freed?")
     if not datatype._committed:
@@ -339,8 +340,9 @@ def _typed_blocks(value: Any, function: str, name: str, *, write: bool, blocks: 
         and isinstance(middle[0][0], (list, tuple))
     ):
         middle = list(middle[0])
-    counts = middle[0] if middle else [1] * blocks
-    displacements = middle[1] if len(middle) > 1 else [0] * blocks
+    counts = sequence(middle[0] if middle else [1] * blocks, function, name, "counts")
+    displacements = sequence(middle[1] if len(middle) > 1 else [0] * blocks, function, name, "displacements")
+    types = sequence(types, function, name, "datatypes")
     if not len(counts) == len(displacements) == len(types) == blocks:
         raise ArgumentError(
             f"{function}: argument {name!r} must have {blocks} counts, displacements and types, one for each rank, got "
@@ -351,7 +353,7 @@ def _typed_blocks(value: Any, function: str, name: str, *, write: bool, blocks: 
     for count, displacement, kind in zip(counts, displacements, types, strict=True):
         datatype = _usable_type(kind, found, memory, owner, function, name)
         number = _whole_number(count, function, name, "count")
-        start = operator.index(displacement)
+        start = integer(displacement, function, name)
         _check_inside(memory, start, number, datatype, function, name)
         made.append(Buffer(memory, start, number, datatype, on_device=on_device, owner=owner, name=name))
     return made
@@ -365,6 +367,7 @@ def pack(datatype: Datatype, inbuf: Any, outbuf: Any, position: int) -> int:
     function = "Datatype.Pack"
     source = simple([inbuf, datatype], function, "inbuf", write=False)
     memory, _, on_device, owner = memory_of(outbuf, function, "outbuf", write=True)
+    position = integer(position, function, "position", least=0)
     target = Buffer(memory, position, source.nbytes, BYTE, on_device=on_device, owner=owner, name="outbuf")
     _fits(target, function)
     target.store(source.load(), function)
@@ -376,6 +379,7 @@ def unpack(datatype: Datatype, inbuf: Any, position: int, outbuf: Any) -> int:
     function = "Datatype.Unpack"
     target = simple([outbuf, datatype], function, "outbuf", write=True)
     memory, _, on_device, owner = memory_of(inbuf, function, "inbuf", write=False)
+    position = integer(position, function, "position", least=0)
     source = Buffer(memory, position, target.nbytes, BYTE, on_device=on_device, owner=owner, name="inbuf")
     _fits(source, function)
     target.store(source.load(), function)

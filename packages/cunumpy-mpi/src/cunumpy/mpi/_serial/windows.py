@@ -9,13 +9,14 @@ import numpy as np
 from cunumpy.errors import ArgumentError
 from cunumpy.mpi._serial import buffers, messages, specs
 from cunumpy.mpi._serial.attributes import Attributes
-from cunumpy.mpi._serial.communicators import COMM_SELF, SerialComm
-from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, integer, own, real_mpi
+from cunumpy.mpi._serial.checks import integer, text
+from cunumpy.mpi._serial.communicators import COMM_SELF, SerialComm, as_comm
+from cunumpy.mpi._serial.constants import INTEGERS, PROC_NULL, own, real_mpi
 from cunumpy.mpi._serial.datatypes import Datatype, as_datatype, dtype_of
 from cunumpy.mpi._serial.error_handlers import Errors
 from cunumpy.mpi._serial.exceptions import error, no_pickle
-from cunumpy.mpi._serial.groups import Group
-from cunumpy.mpi._serial.hints import Info
+from cunumpy.mpi._serial.groups import Group, members
+from cunumpy.mpi._serial.hints import Info, entries_of
 from cunumpy.mpi._serial.operations import PREDEFINED_OPS, Op, as_op
 from cunumpy.mpi._serial.requests import SerialRequest
 
@@ -42,15 +43,15 @@ class SerialWin(Attributes, Errors):
     def _make(
         cls, memory: Any, disp_unit: int, flavor: str, comm: SerialComm, info: Info | None, function: str
     ) -> SerialWin:
-        comm._check(function)
-        if not isinstance(disp_unit, int) or disp_unit < 1:
-            raise error("DISP", f"{function}: argument 'disp_unit' is {disp_unit!r}; it must be a positive integer.")
+        as_comm(comm, function)
+        disp_unit = integer(disp_unit, function, "disp_unit", least=1, wrong="DISP")
+        hints = {} if info is None else entries_of(info, function)
         made = cls()
         made._null = False
         made._given = memory
         made._unit, made._flavor = disp_unit, flavor
         made._name = ""
-        made._info = {} if info is None else dict(info.items())
+        made._info = hints
         made._attributes = {}
         made._epoch = ""  # "fence", "lock", "lock_all" or "start"
         made._exposed = False
@@ -82,13 +83,13 @@ class SerialWin(Attributes, Errors):
     @classmethod
     def Allocate(cls, size: int, disp_unit: int = 1, info: Info | None = None, comm: Any = None) -> SerialWin:
         """Make a window of new memory, of `size` bytes."""
-        return cls._make(_new(size, "Win.Allocate"), disp_unit, "ALLOCATE", _comm(comm), info, "Win.Allocate")
+        return cls._make(new_memory(size, "Win.Allocate"), disp_unit, "ALLOCATE", _comm(comm), info, "Win.Allocate")
 
     @classmethod
     def Allocate_shared(cls, size: int, disp_unit: int = 1, info: Info | None = None, comm: Any = None) -> SerialWin:
         """Make a window of new memory that the processes of a node share."""
         function = "Win.Allocate_shared"
-        return cls._make(_new(size, function), disp_unit, "SHARED", _comm(comm), info, function)
+        return cls._make(new_memory(size, function), disp_unit, "SHARED", _comm(comm), info, function)
 
     @classmethod
     def Create_dynamic(cls, info: Info | None = None, comm: Any = None) -> SerialWin:
@@ -175,7 +176,7 @@ class SerialWin(Attributes, Errors):
     def Set_name(self, name: str) -> None:
         """Give the window a name."""
         self._check("Win.Set_name")
-        self._name = str(name)
+        self._name = text(name, "Win.Set_name", "name")
 
     def Get_info(self) -> Info:
         """Return the hints."""
@@ -185,7 +186,7 @@ class SerialWin(Attributes, Errors):
     def Set_info(self, info: Info) -> None:
         """Set hints."""
         self._check("Win.Set_info")
-        self._info |= dict(info.items())
+        self._info |= entries_of(info, "Win.Set_info")
 
     def tomemory(self) -> memoryview:
         """Return the memory, as bytes."""
@@ -222,6 +223,7 @@ class SerialWin(Attributes, Errors):
     def Fence(self, assertion: int = 0) -> None:
         """End an epoch of all processes, and begin the next."""
         self._check("Win.Fence")
+        assertion = integer(assertion, "Win.Fence", "assertion")
         if self._epoch in ("lock", "lock_all", "start"):
             raise error("RMA_SYNC", f"Win.Fence: another epoch is open ({self._epoch}); end it first.")
         last = own(INTEGERS["MODE_NOSUCCEED"], "MODE_NOSUCCEED")
@@ -233,13 +235,14 @@ class SerialWin(Attributes, Errors):
         if messages.checked_dest(rank, "Win.Lock", "rank") == PROC_NULL:
             return
         names = ("LOCK_EXCLUSIVE", "LOCK_SHARED")
-        if own(lock_type, *names) not in [INTEGERS[name] for name in names]:
+        if own(integer(lock_type, "Win.Lock", "lock_type"), *names) not in [INTEGERS[name] for name in names]:
             raise error("LOCKTYPE", f"Win.Lock: argument 'lock_type' is {lock_type}, which is no MPI.LOCK_...")
         self._begin("lock", "Win.Lock")
 
     def Lock_all(self, assertion: int = 0) -> None:
         """Begin an epoch of this process alone, on the memory of all ranks."""
         self._check("Win.Lock_all")
+        integer(assertion, "Win.Lock_all", "assertion")
         self._begin("lock_all", "Win.Lock_all")
 
     def _begin(self, epoch: str, function: str) -> None:
@@ -266,7 +269,8 @@ class SerialWin(Attributes, Errors):
     def Start(self, group: Group, assertion: int = 0) -> None:
         """Begin an epoch of accesses to the processes of a group, which post it."""
         self._check("Win.Start")
-        if group._ranks("Start") and not self._exposed:
+        integer(assertion, "Win.Start", "assertion")
+        if members(group, "Win.Start") and not self._exposed:
             raise error("RMA_SYNC", "Win.Start: would wait forever: this process did not Post the window first.")
         self._begin("start", "Win.Start")
 
@@ -277,9 +281,10 @@ class SerialWin(Attributes, Errors):
     def Post(self, group: Group, assertion: int = 0) -> None:
         """Begin an epoch of accesses by the processes of a group."""
         self._check("Win.Post")
+        integer(assertion, "Win.Post", "assertion")
+        members(group, "Win.Post")
         if self._exposed:
             raise error("RMA_SYNC", "Win.Post: the window is posted already; Wait first.")
-        group._ranks("Post")
         self._exposed = True
 
     def Wait(self) -> bool:
@@ -330,7 +335,7 @@ class SerialWin(Attributes, Errors):
 
     # --- accesses
 
-    def _target(self, function: str, origin: Buffer, target: Any) -> Buffer:
+    def _target(self, function: str, origin: Buffer, target: Any, argument: str = "target") -> Buffer:
         """Return the memory that an access means: ``displacement``, or ``(displacement, count, type)``."""
         if not self._epoch:
             raise error(
@@ -342,37 +347,38 @@ class SerialWin(Attributes, Errors):
                 raise ArgumentError(
                     f"{function}: argument 'target' must be (displacement, count, type), got {target!r}."
                 )
-            displacement = integer(target[0], function, "target")
+            displacement = integer(target[0], function, argument)
             if len(target) > 1:
                 count = integer(target[1], function, "target")
             if len(target) > 2:
-                datatype = as_datatype(target[2], function)
+                datatype = as_datatype(target[2], function, argument)
         elif target is not None:
-            displacement = integer(target, function, "target")
+            displacement = integer(target, function, argument)
         if count < 0:
             raise error("COUNT", f"{function}: argument 'target' has the negative count {count}.")
         if not datatype or not datatype._committed:
             raise error("TYPE", f"{function}: argument 'target' has a datatype that is null or not committed.")
-        return self._memory_at(function, displacement, count, datatype)
+        return self._memory_at(function, displacement, count, datatype, argument)
 
-    def _memory_at(self, function: str, displacement: int, count: int, datatype: Datatype) -> Buffer:
+    def _memory_at(self, function: str, displacement: int, count: int, datatype: Datatype, argument: str) -> Buffer:
         low, high = buffers.bounds(datatype, count)
         if self._flavor == "DYNAMIC":
             for _, flat, on_device, owner in self._dynamic:
                 base = displacement - (flat.data.ptr if on_device else flat.ctypes.data)
                 if 0 <= base + low <= base + high <= len(flat):
-                    return buffers.Buffer(flat, base, count, datatype, on_device=on_device, owner=owner, name="target")
+                    return buffers.Buffer(flat, base, count, datatype, on_device=on_device, owner=owner, name=argument)
             raise error("RMA_RANGE", f"{function}: no memory is attached at the address {displacement}.")
         base = displacement * self._unit
         if displacement < 0:
-            raise error("DISP", f"{function}: argument 'target' has the negative displacement {displacement}.")
+            raise error("DISP", f"{function}: argument {argument!r} has the negative displacement {displacement}.")
         if count and datatype._size and not 0 <= base + low <= base + high <= len(self._memory):
             raise error(
                 "RMA_RANGE",
-                f"{function}: bytes {base + low} to {base + high} are not inside the window of {len(self._memory)}.",
+                f"{function}: argument {argument!r} means bytes {base + low} to {base + high}, which are not inside "
+                f"the window of {len(self._memory)}.",
             )
         return buffers.Buffer(
-            self._memory, base, count, datatype, on_device=self._on_device, owner=self._owner, name="target"
+            self._memory, base, count, datatype, on_device=self._on_device, owner=self._owner, name=argument
         )
 
     def Put(self, origin: Any, target_rank: int, target: Any = None) -> None:
@@ -409,7 +415,16 @@ class SerialWin(Attributes, Errors):
         """Combine a buffer with what is in the window, and return in `result` what was there before."""
         self._accumulate("Win.Get_accumulate", origin, result, target_rank, target, op)
 
-    def _accumulate(self, function: str, origin: Any, result: Any, target_rank: int, target: Any, op: Op) -> None:
+    def _accumulate(
+        self,
+        function: str,
+        origin: Any,
+        result: Any,
+        target_rank: int,
+        target: Any,
+        op: Op,
+        argument: str = "target",
+    ) -> None:
         self._check(function)
         operation = as_op(op, function)
         if operation._function is not None:
@@ -421,7 +436,7 @@ class SerialWin(Attributes, Errors):
             source = before
         else:
             source = specs.simple(origin, function, "origin", write=False)
-        place = self._target(function, source, target)
+        place = self._target(function, source, target, argument)
         if before is not None:
             buffers.check_move(place, before, function)
         basic = _basic(source.type)
@@ -447,7 +462,7 @@ class SerialWin(Attributes, Errors):
             count = specs.simple(value, function, name, write=False).count if value is not None else 1
             if count != 1:
                 raise ArgumentError(f"{function}: argument {name!r} must have one element, got {count}.")
-        self._accumulate(function, origin, result, target_rank, (target_disp, 1), op)
+        self._accumulate(function, origin, result, target_rank, (target_disp, 1), op, "target_disp")
 
     def Compare_and_swap(self, origin: Any, compare: Any, result: Any, target_rank: int, target_disp: int = 0) -> None:
         """Write one element if that in the window equals `compare`; return in `result` what was there before."""
@@ -462,8 +477,8 @@ class SerialWin(Attributes, Errors):
             raise ArgumentError(f"{function}: arguments 'origin', 'compare' and 'result' must have one element each.")
         dtype = dtype_of(new.type)
         if dtype is None or dtype.kind not in "iub":
-            raise error("TYPE", f"{function}: defined for integers and truth values, got {new.type!r}.")
-        place = self._target(function, new, (target_disp, 1))
+            raise error("TYPE", f"{function}: argument 'origin' must be of integers or truth values, got {new.type!r}.")
+        place = self._target(function, new, (target_disp, 1), "target_disp")
         for each in (old, before):
             buffers.check_types(each, place, function)
         found = place.load()
@@ -519,11 +534,13 @@ def _comm(comm: Any) -> SerialComm:
     return COMM_SELF if comm is None else comm
 
 
-def _new(size: int, function: str) -> np.ndarray:
-    number = integer(size, function, "size")
-    if number < 0:
-        raise error("SIZE", f"{function}: argument 'size' is {number}; it can't be negative.")
-    return np.zeros(number, np.uint8)
+def new_memory(size: int, function: str) -> np.ndarray:
+    """Return new memory, of `size` bytes."""
+    number = integer(size, function, "size", least=0, wrong="SIZE")
+    try:
+        return np.zeros(number, np.uint8)
+    except (MemoryError, ValueError):
+        raise error("NO_MEM", f"{function}: there is no memory for {number} bytes, which 'size' asks for.") from None
 
 
 WIN_NULL = SerialWin()
