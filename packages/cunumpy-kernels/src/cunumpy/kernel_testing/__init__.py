@@ -48,7 +48,8 @@ if TYPE_CHECKING:
         emulation_compiler,
         fake_cupy_session,
     )
-    from ._parity import assert_kernels_agree, check_parity, parity_cases
+    from ._parity import assert_kernels_agree
+    from ._parity_cases import check_parity, parity_cases
     from ._schedules import assert_schedule_independent
 
     BACKENDS: list[Any]
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     requires_device_backend: pytest.MarkDecorator
     requires_high_dim_cuda_views: pytest.MarkDecorator
     requires_warp_shuffle: pytest.MarkDecorator
+
 
 __all__ = [
     "BACKENDS",
@@ -110,7 +112,8 @@ _MODULES = {
         "fake_cupy_session",
     ),
     "_subprocess": ("MPI_LAUNCHER_PREFIXES",),
-    "_parity": ("TEST_ARGS_SETTINGS", "assert_kernels_agree", "check_parity", "parity_cases"),
+    "_parity": ("assert_kernels_agree",),
+    "_parity_cases": ("TEST_ARGS_SETTINGS", "check_parity", "parity_cases"),
     "_schedules": ("assert_schedule_independent",),
     "_pytest_objects": (
         "BACKENDS",

@@ -2,52 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 
-from cunumpy import to_numpy
 from cunumpy._backend import cupy_unavailable_reason, use_backend
 from cunumpy._gate import describe, given
-from cunumpy.arguments._packer import is_device
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
-from cunumpy.kernels import Kernel, KernelCatalog, use_host_kernel_implementation
+from cunumpy.kernels import Kernel, use_host_kernel_implementation
 from cunumpy.kernels._cpu_device.compiler import find_compiler
 from cunumpy.kernels._cuda_kernel import CudaKernel
 from cunumpy.kernels._emulated import EMULATOR
 
 from ._availability import FAKE_SKIP_REASON, can_launch, cuda_required
+from ._closeness import assert_close
 from ._emulation import Emulation
+from ._made_arguments import arrays_among, checked_args, found_arrays
 from ._requirements import require_pytest
 from ._stand_in import fake_cupy_active
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-TEST_ARGS_SETTINGS = (
-    "N_THREADS",
-    "GRID",
-    "BLOCK",
-    "RTOL",
-    "ATOL",
-    "N_CALLS",
-    "OUTPUTS",
-    "SEED",
-    "SEEDS",
-    "SIZES",
-    "EMULATE",
-    "EQUAL_NAN",
-    "CHECK_INPUTS",
-)
-"""What a module with arguments for tests may set: the arguments of `assert_kernels_agree`, in capitals."""
-
 _RTOL, _ATOL = 1e-12, 0.0
-
 _HOST, _CUDA, _CPU = "host", "GPU", "CPU device"
 
 
@@ -211,7 +189,7 @@ def assert_kernels_agree(
                 for name, array in chosen.items():
                     label = f"{what}: {_labelled(name, kernel)}"
                     limits = [_limit(name, given, default) for given, default in tolerances]
-                    _assert_close(array, other.arrays[name], limits[0], limits[1], equal_nan, label, place, run)
+                    assert_close(array, other.arrays[name], limits[0], limits[1], equal_nan, label, place, run)
             n_compared += sum(array.size for array in chosen.values())
             values = chosen
     if not n_compared:
@@ -239,7 +217,7 @@ class _Side:
         backend: Literal["numpy", "cupy"] = "cupy" if on_cupy else "numpy"
         with use_backend(backend, strict=True):
             args = checked_args(make_args(backend, *made), "assert_kernels_agree")
-            self.before = _arrays(args)
+            self.before = arrays_among(args)
             options = {name: value for name, value in launch.items() if value is not None}
             if callable(options.get("n_threads")):
                 options["n_threads"] = options["n_threads"](args)
@@ -255,7 +233,7 @@ class _Side:
                 with _reference(kernel):
                     result = kernel(*args, **options)
                 _check_result(result, args, kernel)
-            self.arrays = _arrays(args)
+            self.arrays = arrays_among(args)
 
     def check_inputs(self, outputs: Mapping[str, Any], what: str, run: str) -> None:
         """Raise if an array that is no output was changed."""
@@ -413,8 +391,8 @@ def _sizes(kernel: CudaKernel, sizes: Any, block: Any) -> list[Any]:
 
 def _check_result(result: Any, args: tuple[Any, ...], kernel: Kernel) -> None:
     """Raise if the host kernel returns arrays or numbers, which a CUDA kernel can't."""
-    own = [array for _, array in _found((args,), "")]
-    fresh = [array for _, array in _found((result,), "") if not any(_shares(array, one) for one in own)]
+    own = [array for _, array in found_arrays((args,), "")]
+    fresh = [array for _, array in found_arrays((result,), "") if not any(_shares(array, one) for one in own)]
     if fresh or isinstance(result, (float, complex, np.inexact)):
         raise AssertionError(
             f"kernel {kernel.name!r}: the host kernel returns {describe(result)}, which no CUDA kernel does, so it is "
@@ -427,254 +405,3 @@ def _shares(array: Any, other: Any) -> bool:
         return True
     both = isinstance(array, np.ndarray) and isinstance(other, np.ndarray)
     return both and bool(np.may_share_memory(array, other))
-
-
-# --- the arrays among arguments ---------------------------------------------------------------------------------------
-
-_LEVELS = 2
-
-
-def _arrays(args: tuple[Any, ...]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return host copies of the arrays among arguments, by name."""
-    found: dict[str, np.ndarray[Any, Any]] = {}
-    for index, value in enumerate(args):
-        for name, array in _found(value, f"argument {index}"):
-            found[name] = np.array(to_numpy(array) if is_device(array) else array)
-    return found
-
-
-def _found(value: Any, name: str, level: int = 0) -> Iterable[tuple[str, Any]]:
-    if isinstance(value, np.ndarray) or is_device(value):
-        yield name, value
-        return
-    if level > _LEVELS:
-        return
-    for part, member in _members(value):
-        yield from _found(member, f"{name}{part}", level + 1)
-
-
-def _members(value: Any) -> Iterable[tuple[str, Any]]:
-    kind = type(value)
-    fields = getattr(getattr(value, "struct", None), "fields", None)
-    if fields is not None and hasattr(kind, "__cuda_args__"):
-        by_item = hasattr(kind, "__getitem__")
-        for field in fields:
-            yield f".{field.name}", value[field.name] if by_item else getattr(value, field.name)
-        return
-    if isinstance(value, Mapping):
-        yield from ((f"[{key!r}]", member) for key, member in value.items())
-    elif isinstance(value, (tuple, list)):
-        yield from ((f"[{number}]", member) for number, member in enumerate(value))
-    elif isinstance(value, type) or callable(value) or inspect.ismodule(value):
-        return
-    elif hasattr(value, "__dict__"):
-        yield from ((f".{key}", member) for key, member in vars(value).items())
-    else:
-        names = [name for one in kind.__mro__ for name in _slots(one)]
-        yield from ((f".{key}", getattr(value, key)) for key in names if hasattr(value, key))
-
-
-def _slots(kind: type) -> Sequence[str]:
-    slots = kind.__dict__.get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
-
-
-# --- comparing --------------------------------------------------------------------------------------------------------
-
-
-def _assert_close(
-    host: np.ndarray[Any, Any],
-    device: np.ndarray[Any, Any],
-    rtol: float,
-    atol: float,
-    equal_nan: bool,
-    label: str,
-    place: str,
-    run: str,
-) -> None:
-    for problem, one, other in (("shape", host.shape, device.shape), ("dtype", host.dtype, device.dtype)):
-        if one != other:
-            raise AssertionError(f"{label} has {problem} {one} on the host, {other} on the {place}; {run}.")
-    if host.dtype.names is not None:
-        for name in host.dtype.names:
-            field = f"{label}, field {name!r}"
-            _assert_close(host[name], device[name], rtol, atol, equal_nan, field, place, run)
-        return
-    if host.dtype.kind not in "biufc":
-        if not np.array_equal(host, device):
-            raise AssertionError(f"{label} differs between the host and the {place}; {run}.")
-        return
-    nans = np.zeros(host.shape, bool)
-    if host.dtype.kind in "fc":
-        there = np.isnan(host), np.isnan(device)
-        if not equal_nan:
-            for where, found in zip((_HOST, place), there, strict=True):
-                if found.any():
-                    first = _first(found)
-                    raise AssertionError(
-                        f"{label} has {int(found.sum())} NaN on the {where}, the first at {first}; {run}. Where NaN is "
-                        "meant, pass equal_nan=True."
-                    )
-        nans = there[0] & there[1]
-    differ = (host != device) & ~nans
-    if not differ.any():
-        return
-    wide = np.result_type(host.dtype, np.float64)
-    with np.errstate(all="ignore"):
-        a, b = host.astype(wide), device.astype(wide)
-        error = np.abs(b - a)
-        size = np.abs(a)
-        if rtol or atol:
-            # Infinities of both sides that differ, and NaN on one side alone, are no small differences.
-            differ &= ~((error <= atol + rtol * size) & np.isfinite(a) & np.isfinite(b))
-        if not differ.any():
-            return
-        error = np.where(differ, error, 0.0)
-        relative = np.where(differ, error / size, 0.0)
-    _fail(host, device, differ, error, relative, f"{label} differs between the host and the {place}", rtol, atol, run)
-
-
-def _fail(
-    host: np.ndarray[Any, Any],
-    device: np.ndarray[Any, Any],
-    differ: np.ndarray[Any, Any],
-    error: np.ndarray[Any, Any],
-    relative: np.ndarray[Any, Any],
-    what: str,
-    rtol: float,
-    atol: float,
-    run: str,
-) -> NoReturn:
-    worst = np.unravel_index(int(np.argmax(np.where(np.isnan(error), np.inf, error))), error.shape)
-    place = tuple(map(int, worst))
-    units = ""
-    if host.dtype.kind in "fc" and np.isfinite(error[worst]):
-        spacing = float(np.spacing(np.abs(host[worst])))
-        units = f", {error[worst] / spacing:.3g} units in the last place"
-    raise AssertionError(
-        f"{what}: {int(differ.sum())} of {host.size} elements, the most at {place}: {host[worst]} and {device[worst]}, "
-        f"by {error[worst]:.3g}{units}; the largest relative difference is {np.nanmax(relative):.3g}, allowed are "
-        f"rtol={rtol:g} and atol={atol:g}; {run}."
-    )
-
-
-def _first(found: np.ndarray[Any, Any]) -> tuple[int, ...]:
-    return tuple(map(int, np.unravel_index(int(np.argmax(found)), found.shape)))
-
-
-# --- kernels with a module of test arguments --------------------------------------------------------------------------
-
-
-def parity_cases(catalog: KernelCatalog) -> list[Any]:
-    """Return the kernels of a catalog that have both sides, as parameters of a pytest test that calls `check_parity`.
-
-    Parameters
-    ----------
-    catalog : KernelCatalog
-
-    Returns
-    -------
-    list
-        For each of `KernelCatalog.parity_cases` a ``pytest.param(kernel, id=name)``. A kernel without a module of
-        test arguments is marked to be skipped, with the file that is missing as the reason.
-
-    Raises
-    ------
-    ArgumentTypeError
-        `catalog` is no `KernelCatalog`.
-    ImportError
-        pytest is missing.
-
-    Examples
-    --------
-    >>> import pytest
-    >>> import cunumpy as xp
-    >>> from cunumpy.kernel_testing import check_parity, parity_cases
-    >>> catalog = xp.kernels.KernelCatalog()  # usually KernelCatalog.from_package("my_program.kernels")
-    >>> @pytest.mark.parametrize("kernel", parity_cases(catalog))
-    ... def test_parity(kernel):
-    ...     check_parity(kernel)
-    """
-    if not isinstance(catalog, KernelCatalog):
-        raise ArgumentTypeError(f"parity_cases: argument 'catalog' must be a KernelCatalog, got {describe(catalog)}.")
-    pytest = require_pytest("parity cases")
-    cases = []
-    for name, kernel in catalog.parity_cases():
-        marks = []
-        if kernel.test_args_module is None:
-            marks.append(pytest.mark.skip(reason=f"{_missing_file(kernel, name)} is missing"))
-        cases.append(pytest.param(kernel, id=name, marks=marks))
-    return cases
-
-
-def _missing_file(kernel: Kernel, name: str) -> str:
-    file = f"{name}_test_args.py"
-    return file if kernel.cuda_path is None else str(kernel.cuda_path.parent / file)
-
-
-def check_parity(kernel: Kernel, **overrides: Any) -> dict[str, np.ndarray[Any, Any]]:
-    """Compare both sides of a kernel with the arguments that its module of test arguments makes.
-
-    The module has a function ``make_args(backend, seed)``, with ``SIZES`` set ``make_args(backend, seed, size)``. It
-    may set the other arguments of `assert_kernels_agree` in capitals: ``N_THREADS``, ``GRID``, ``BLOCK``, ``RTOL``,
-    ``ATOL``, ``N_CALLS``, ``OUTPUTS``, ``SEED``, ``SEEDS``, ``SIZES``, ``EMULATE``, ``EQUAL_NAN``, ``CHECK_INPUTS``.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    **overrides
-        Arguments of `assert_kernels_agree` that win over the module's.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        As of `assert_kernels_agree`.
-
-    Raises
-    ------
-    ArgumentError
-        A `ValueError`: the kernel has no such module.
-    ArgumentTypeError
-        A `TypeError`: the module has no function ``make_args``.
-    AssertionError
-        As for `assert_kernels_agree`, which also raises what else there is.
-
-    Examples
-    --------
-    >>> from cunumpy.kernel_testing import check_parity
-    >>> def test_push(push):  # a Kernel from a folder with push_test_args.py
-    ...     check_parity(push, rtol=1e-10)
-    """
-    if not isinstance(kernel, Kernel):
-        raise ArgumentTypeError(f"check_parity: argument 'kernel' must be a Kernel, got {describe(kernel)}.")
-    module = kernel.test_args
-    if module is None:
-        raise ArgumentError(
-            f"check_parity: kernel {kernel.name!r} has no module of test arguments; add "
-            f"{_missing_file(kernel, kernel.name)}, or pass Kernel the name of one as test_args=."
-        )
-    return assert_kernels_agree(kernel, **_settings(module, overrides))
-
-
-def _settings(module: ModuleType, overrides: dict[str, Any]) -> dict[str, Any]:
-    settings = {name.lower(): getattr(module, name) for name in TEST_ARGS_SETTINGS if hasattr(module, name)}
-    settings["make_args"] = getattr(module, "make_args", None)
-    if "seed" in overrides:
-        settings.pop("seeds", None)
-    settings |= overrides
-    if not callable(settings["make_args"]):
-        raise ArgumentTypeError(
-            f"check_parity: {module.__name__} has no function make_args(backend, seed), which returns the arguments."
-        )
-    return settings
-
-
-def checked_args(made: Any, function: str) -> tuple[Any, ...]:
-    """Return what `make_args` has made; raise if that is no tuple."""
-    if isinstance(made, (tuple, list)):
-        return tuple(made)
-    missing = "; a return is missing" if made is None else "; return (value,) for one argument"
-    raise ArgumentTypeError(
-        f"{function}: argument 'make_args' must return the tuple of the kernel's arguments, it returned "
-        f"{given(made)}{missing}."
-    )

@@ -13,11 +13,12 @@ from cunumpy.kernels import Kernel
 from cunumpy.kernels._cuda_kernel import CudaKernel
 
 from ._emulation import make_emulation
-from ._parity import _arrays, checked_args
+from ._made_arguments import arrays_among, checked_args
 from ._stand_in import fake_cupy_active
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
 
 _RTOL = {2: 1e-2, 4: 1e-5}
 """By the bytes of a real number; 1e-12 for the others."""
@@ -125,7 +126,7 @@ def _run(
         if callable(n_threads):
             n_threads = n_threads(args)
         emulation.launch(kernel, args, n_threads=n_threads, grid=grid, block=block, shared_mem=shared_mem)
-        return _arrays(args)
+        return arrays_among(args)
 
 
 def _argument(name: str, kernel: CudaKernel) -> str:

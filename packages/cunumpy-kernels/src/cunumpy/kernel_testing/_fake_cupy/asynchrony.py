@@ -29,6 +29,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .memory import BaseMemory
 
+
 Clock = dict[int, int]
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from . import asynchrony, memory
+from . import asynchrony
+from .memory import BaseMemory
+from .pinned_memory import pinned_at
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 def address_of(place: Any) -> int:
     """Return an address: of an int, a pointer of ctypes or a pointer to device memory."""
-    if isinstance(place, int):
-        return place
-    if isinstance(place, memory.MemoryPointer):
-        return place.ptr
+    if hasattr(place, "__int__"):
+        return int(place)
     address: int | None = place.value
     return address or 0
 
@@ -49,14 +49,14 @@ def copy(destination: int, source: int, size: int, stream: Any, *, waits: bool) 
         data: Bytes = bytes_at(source, size).copy() if old is None else old[start : start + size]
         if target is not None:
             write(target, destination, data, stream)
-        elif not waits and (kept := memory.pinned_at(destination, size)) is not None:
+        elif not waits and (kept := pinned_at(destination, size)) is not None:
             _to_pinned(kept, destination, data, stream)
         else:
             bytes_at(destination, size)[...] = data
             asynchrony.wait_for_stream(stream)
     elif target is None:
         ctypes.memmove(destination, source, size)
-    elif not waits and (kept := memory.pinned_at(source, size)) is not None:
+    elif not waits and (kept := pinned_at(source, size)) is not None:
         _from_pinned(kept, target, destination, source, size, stream)
     else:
         write(target, destination, bytes_at(source, size), stream)
@@ -64,7 +64,7 @@ def copy(destination: int, source: int, size: int, stream: Any, *, waits: bool) 
             asynchrony.wait_for_stream(stream)
 
 
-def write(target: memory.BaseMemory, destination: int, data: Bytes, stream: Any) -> None:
+def write(target: BaseMemory, destination: int, data: Bytes, stream: Any) -> None:
     """Write bytes to device memory in a stream."""
     region = bytes_at(destination, data.size)
     if asynchrony.is_on():
@@ -80,7 +80,7 @@ def _to_pinned(kept: Any, destination: int, data: Bytes, stream: Any) -> None:
     asynchrony.later(action, stream, result=data)
 
 
-def _from_pinned(kept: Any, target: memory.BaseMemory, destination: int, source: int, size: int, stream: Any) -> None:
+def _from_pinned(kept: Any, target: BaseMemory, destination: int, source: int, size: int, stream: Any) -> None:
     def action() -> None:
         assert kept is not None
         ctypes.memmove(destination, source, size)

@@ -12,8 +12,9 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from . import asynchrony, memory, memory_hooks, synchronization
+from . import allocators, asynchrony, memory, memory_hooks, memory_pools, pinned_memory, synchronization
 from .devices import COMPUTE_CAPABILITY, CUDARuntimeError, Device, check_device, current_device
+from .memory_pointer import MemoryPointer
 
 CUDA_VERSION = 12090
 
@@ -377,23 +378,34 @@ def open_ranges() -> tuple[str, ...]:
     return tuple(_ranges)
 
 
-_MEMORY = (
-    "BaseMemory",
-    "ManagedMemory",
-    "Memory",
-    "MemoryAsync",
-    "MemoryAsyncPool",
-    "MemoryPointer",
-    "MemoryPool",
-    "PythonFunctionAllocator",
-    "UnownedMemory",
-    "alloc",
-    "get_allocator",
-    "malloc_async",
-    "malloc_managed",
-    "set_allocator",
-)
-_PINNED = ("PinnedMemory", "PinnedMemoryPool", "alloc_pinned_memory", "set_pinned_memory_allocator")
+_MEMORY: dict[str, Any] = {
+    one.__name__: one
+    for one in (
+        memory.BaseMemory,
+        memory.ManagedMemory,
+        memory.Memory,
+        memory.MemoryAsync,
+        memory.UnownedMemory,
+        MemoryPointer,
+        memory_pools.MemoryAsyncPool,
+        memory_pools.MemoryPool,
+        allocators.PythonFunctionAllocator,
+        allocators.alloc,
+        allocators.get_allocator,
+        allocators.malloc_async,
+        allocators.malloc_managed,
+        allocators.set_allocator,
+    )
+}
+_PINNED: dict[str, Any] = {
+    one.__name__: one
+    for one in (
+        pinned_memory.PinnedMemory,
+        pinned_memory.PinnedMemoryPool,
+        pinned_memory.alloc_pinned_memory,
+        pinned_memory.set_pinned_memory_allocator,
+    )
+}
 
 
 def submodules() -> dict[str, dict[str, Any]]:
@@ -432,7 +444,9 @@ def submodules() -> dict[str, dict[str, Any]]:
             "get_elapsed_time": get_elapsed_time,
         },
         "memory": {
-            **{name: getattr(memory, name) for name in (*_MEMORY, "OutOfMemoryError", "PooledMemory")},
+            **_MEMORY,
+            "OutOfMemoryError": memory_pools.OutOfMemoryError,
+            "PooledMemory": memory_pools.PooledMemory,
             "CUDARuntimeError": CUDARuntimeError,
         },
         "memory_hook": {
@@ -442,7 +456,7 @@ def submodules() -> dict[str, dict[str, Any]]:
         "memory_hooks": {one.__name__: one for one in (memory_hooks.DebugPrintHook, memory_hooks.LineProfileHook)},
         "memory_hooks.debug_print": {"DebugPrintHook": memory_hooks.DebugPrintHook},
         "memory_hooks.line_profile": {"LineProfileHook": memory_hooks.LineProfileHook},
-        "pinned_memory": {name: getattr(memory, name) for name in (*_PINNED, "is_memory_pinned")},
+        "pinned_memory": {**_PINNED, "is_memory_pinned": pinned_memory.is_memory_pinned},
     }
 
 
@@ -464,7 +478,8 @@ def contents() -> dict[str, Any]:
         "get_device_id": current_device,
         "is_available": lambda: True,
         **{f"get_{what}_path": _no_path for what in ("cuda", "nvcc", "rocm", "hipcc")},
-        **{name: getattr(memory, name) for name in (*_MEMORY, *_PINNED)},
-        "using_allocator": memory.using_allocator,
+        **_MEMORY,
+        **_PINNED,
+        "using_allocator": allocators.using_allocator,
         "get_local_runtime_version": lambda: CUDA_VERSION,
     }

@@ -17,6 +17,7 @@ import array_api_compat.numpy as standard  # what NumPy has since 2.1
 import numpy as np
 
 from . import asynchrony, old_names, polynomials
+from .allocators import DEFAULT_POOL
 from .devices import current_device
 from .fusion import fuse, is_proxy
 from .ndarray import (
@@ -35,6 +36,7 @@ from .ndarray import (
     used,
     wrap,
 )
+from .pinned_memory import DEFAULT_PINNED_POOL
 
 
 def _words(text: str) -> frozenset[str]:
@@ -917,15 +919,11 @@ def show_config(_full: bool = False) -> None:
 
 def get_default_memory_pool() -> Any:
     """Return the pool of device memory."""
-    from .memory import DEFAULT_POOL
-
     return DEFAULT_POOL
 
 
 def get_default_pinned_memory_pool() -> Any:
     """Return the pool of pinned memory."""
-    from .memory import DEFAULT_PINNED_POOL
-
     return DEFAULT_PINNED_POOL
 
 

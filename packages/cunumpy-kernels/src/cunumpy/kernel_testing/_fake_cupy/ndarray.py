@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from . import asynchrony, synchronization
+from .allocators import placed
 from .devices import current_device
-from .memory import BaseMemory, MemoryPointer, placed
+from .memory import BaseMemory
+from .memory_pointer import MemoryPointer
 
 DTYPE_CHARACTERS = "?bhilqBHILQefdFDV"
 NATIVE_ORDERS = "=|" + ("<" if sys.byteorder == "little" else ">")

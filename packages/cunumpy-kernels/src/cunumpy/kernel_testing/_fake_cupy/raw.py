@@ -25,12 +25,14 @@ from cunumpy.kernels._raw_kernel import (
 from . import asynchrony, kernel_cache
 from .cuda import CompileException, CUDADriverError, getDeviceProperties
 from .devices import CUDARuntimeError, check_reachable
-from .memory import ManagedMemory, MemoryPointer, UnownedMemory
+from .memory import ManagedMemory, UnownedMemory
+from .memory_pointer import MemoryPointer
 from .ndarray import ndarray
 from .texture import TextureObject
 
 if TYPE_CHECKING:
     from cunumpy.kernels._cpu_device.launch import RawFunction
+
 
 _ATTRIBUTES = {**ATTRIBUTES, "binary_version": 80, "num_regs": 32, "ptx_version": 80}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _api, asynchrony, copies, memory
+from . import _api, asynchrony, copies, memory, pinned_memory
 from .cuda import CUDA_VERSION, Event, Stream, _BaseStream, getDeviceProperties, known_events, known_streams
 from .devices import (
     CUDARuntimeError,
@@ -97,7 +97,7 @@ def deviceSetLimit(limit: int, value: int) -> None:
 # ---- memory ----
 
 _given: dict[int, memory.BaseMemory] = {}
-_given_on_host: dict[int, memory.PinnedMemory] = {}
+_given_on_host: dict[int, pinned_memory.PinnedMemory] = {}
 
 
 def malloc(size: int) -> int:
@@ -136,7 +136,7 @@ def freeAsync(ptr: int, stream: int) -> None:
 
 def hostAlloc(size: int, flags: int) -> int:
     """Allocate pinned memory."""
-    one = memory.PinnedMemory(size, flags)
+    one = pinned_memory.PinnedMemory(size, flags)
     address: int = one.ptr
     _given_on_host[address] = one
     return address
@@ -150,14 +150,14 @@ def freeHost(ptr: int) -> None:
 
 def hostRegister(ptr: int, size: int, flags: int) -> None:
     """Pin host memory where it is."""
-    if memory.pinned_at(ptr, size) is not None:
+    if pinned_memory.pinned_at(ptr, size) is not None:
         check_status(712)
-    memory.registered[ptr] = size
+    pinned_memory.registered[ptr] = size
 
 
 def hostUnregister(ptr: int) -> None:
     """Let it be pinned no longer."""
-    if memory.registered.pop(ptr, None) is None:
+    if pinned_memory.registered.pop(ptr, None) is None:
         check_status(713)
 
 
@@ -181,7 +181,7 @@ def pointerGetAttributes(ptr: int) -> PointerAttributes:
         return PointerAttributes(found.device_id, ptr, ptr, _api.RUNTIME["memoryTypeManaged"])
     if found is not None:
         return PointerAttributes(found.device_id, ptr, 0, _api.RUNTIME["memoryTypeDevice"])
-    if memory.is_memory_pinned(ptr):
+    if pinned_memory.is_memory_pinned(ptr):
         return PointerAttributes(current_device(), ptr, ptr, _api.RUNTIME["memoryTypeHost"])
     return PointerAttributes(-2, 0, ptr, _api.RUNTIME["memoryTypeUnregistered"])
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from . import _api, asynchrony
 from .functions import _split, _spread, _words, is_on_device, with_signature, wrapped
-from .memory import alloc_pinned_memory
 from .ndarray import is_host_array, ndarray, target, unsupported, unwrap, used
+from .pinned_memory import alloc_pinned_memory
 from .scipy_dropped import DROPPED, ELSEWHERE
 from .ufunc import ufunc
 
