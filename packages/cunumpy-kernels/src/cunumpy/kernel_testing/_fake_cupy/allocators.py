@@ -17,7 +17,7 @@ import numpy as np
 from .devices import current_device
 from .memory import BaseMemory, ManagedMemory, Memory, MemoryAsync, flat_bytes
 from .memory_pointer import MemoryPointer
-from .memory_pools import MemoryPool, Pool
+from .memory_pools import MemoryPool, _Pool
 
 
 class _ArrayMemory(BaseMemory):
@@ -125,7 +125,7 @@ def placed(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], BaseMemor
         return array, _ArrayMemory(array, current_device())
     allocator = get_allocator()
     pool = getattr(allocator, "__self__", None)
-    if isinstance(pool, Pool) and pool._allocator is None:
+    if isinstance(pool, _Pool) and pool._allocator is None:
         return array, pool._adopt(array)
     pointer = allocator(array.nbytes)
     offset = pointer.ptr - pointer.mem.ptr

@@ -436,8 +436,8 @@ def is_on_device(value: Any) -> bool:
     """Whether a value is a device array, a sparse matrix of them, or an array in a fused function."""
     if isinstance(value, ndarray) or is_proxy(value):
         return True
-    sparse = sys.modules.get(f"{__package__}.sparse")
-    return sparse is not None and sparse.issparse(value)
+    storage = sys.modules.get(f"{__package__}.sparse.storage")
+    return storage is not None and storage.issparse(value)
 
 
 def copy(a: Any, order: str = "K") -> ndarray:

@@ -62,10 +62,11 @@ def invh(a: Any) -> ndarray:
 
 def lschol(A: Any, b: Any) -> ndarray:
     """Solve a system with a sparse symmetric positive definite matrix."""
-    from . import sparse
+    from .sparse.formats import csr_matrix
+    from .sparse.storage import issparse
 
-    if not (sparse.issparse(A) and A.format == "csr"):
-        A = sparse.csr_matrix(A)
+    if not (issparse(A) and A.format == "csr"):
+        A = csr_matrix(A)
     if A.shape[0] != A.shape[1]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     _assert_arrays(b)

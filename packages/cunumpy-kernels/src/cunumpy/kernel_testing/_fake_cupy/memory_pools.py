@@ -146,7 +146,7 @@ def _default_limit() -> int:
 class PooledMemory(BaseMemory):
     """Memory from a pool, to which it returns when nothing uses it any more."""
 
-    def __init__(self, chunk: _Chunk, pool: Pool, array: np.ndarray[Any, Any] | None) -> None:
+    def __init__(self, chunk: _Chunk, pool: _Pool, array: np.ndarray[Any, Any] | None) -> None:
         self.pool, self._chunk, self._array = pool, chunk, array
         self.size, self.device_id = chunk.size, chunk.arena.device
         if array is None:
@@ -185,7 +185,7 @@ class PooledMemory(BaseMemory):
 PooledMemory.__module__ = "cupy.cuda.memory"
 
 
-class Pool:
+class _Pool:
     """A pool of device memory. What is freed stays in it, for arrays to come."""
 
     def __init__(self, allocator: Any = None) -> None:
@@ -307,7 +307,7 @@ class Pool:
             return self._arena().limit
 
 
-class MemoryPool(Pool):
+class MemoryPool(_Pool):
     """A pool of device memory. What is freed stays in it, for arrays to come.
 
     Parameters
@@ -324,7 +324,7 @@ class MemoryPool(Pool):
         self.free_all_blocks()
 
 
-class MemoryAsyncPool(Pool):
+class MemoryAsyncPool(_Pool):
     """CUDA's own pool, of which memory is given and taken back in the order of a stream.
 
     Parameters

@@ -83,9 +83,9 @@ def _outward(value: Any, sources: Sequence[ndarray] = ()) -> Any:
     if isinstance(value, dict):
         return {key: _outward(item, sources) for key, item in value.items()}
     if type(value).__module__.startswith("scipy.sparse."):
-        from .sparse import _result
+        from .sparse.storage import on_device
 
-        return _result(value, *sources)
+        return on_device(value, *sources)
     if type(value).__module__.startswith("scipy."):
         return _proxy(value)
     return value
@@ -349,12 +349,13 @@ class _SparseModule(types.ModuleType):
         return names[name]
 
     def _fill(self) -> dict[str, Any]:
-        from . import sparse, sparse_linalg
+        from . import sparse
+        from .sparse import csgraph, linalg
 
         made: dict[str, Callable[[], dict[str, Any]]] = {
             "sparse": sparse.contents,
-            "sparse.linalg": sparse_linalg.contents,
-            "sparse.csgraph": sparse_linalg.graph_contents,
+            "sparse.linalg": linalg.contents,
+            "sparse.csgraph": csgraph.contents,
         }
         names = made[self.__name__.removeprefix("cupyx.scipy.")]()
         vars(self).update(names)
