@@ -19,7 +19,7 @@ import cunumpy
 from cunumpy.errors import TransferError
 from cunumpy.kernel_testing import host_buffer
 from cunumpy.kernel_testing._fake_cupy import _api
-from cunumpy.kernel_testing._fake_cupy.functions import with_signature
+from cunumpy.kernel_testing._fake_cupy.signatures import with_signature
 
 
 def test_methods_have_cupys_names_and_parameters() -> None:

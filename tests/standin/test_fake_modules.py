@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from cunumpy.kernel_testing import fake_cupy_active, host_buffer, install_fake_cupy
 from cunumpy.kernel_testing._fake_cupy import _api, cuda
-from cunumpy.kernel_testing._fake_cupy.functions import with_signature
+from cunumpy.kernel_testing._fake_cupy.signatures import with_signature
 
 
 def test_version_is_valid_and_tells_the_stand_in() -> None:

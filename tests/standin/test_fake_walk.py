@@ -16,7 +16,8 @@ import cunumpy
 from cunumpy.errors import TransferError
 from cunumpy.kernel_testing import host_buffer
 from cunumpy.kernel_testing._fake_cupy import _api
-from cunumpy.kernel_testing._fake_cupy.functions import LEFT_OUT, with_signature
+from cunumpy.kernel_testing._fake_cupy.serving import LEFT_OUT
+from cunumpy.kernel_testing._fake_cupy.signatures import with_signature
 
 # Operands: real matrix, vectors, integers, complex, square positive definite, condition.
 HOST: dict[str, Any] = {

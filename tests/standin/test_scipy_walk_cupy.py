@@ -16,7 +16,7 @@ import pytest
 
 from cunumpy.kernel_testing import host_buffer
 from cunumpy.kernel_testing._fake_cupy import _api
-from cunumpy.kernel_testing._fake_cupy.functions import with_signature
+from cunumpy.kernel_testing._fake_cupy.signatures import with_signature
 from cunumpy.kernel_testing._fake_cupy.scipy_dropped import DROPPED, ELSEWHERE
 
 rng = np.random.default_rng(0)

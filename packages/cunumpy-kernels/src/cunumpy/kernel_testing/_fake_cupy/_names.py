@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _api, functions, fusion
+from . import _api, creation, files, functions, fusion, joining, old_names, polynomials, serving
 from .functional import vectorize
 from .kernels import ElementwiseKernel, ReductionKernel
 from .ndarray import flatiter, ndarray, wrap
 from .polynomials import poly1d
 from .raw import RawKernel, RawModule
+from .signatures import with_signature
 from .ufunc import ufunc
 
 __version__ = f"{_api.VERSION}+standin"
@@ -24,7 +25,14 @@ UFUNCS: dict[str, ufunc] = {
 UFUNCS["abs"], UFUNCS["true_divide"] = UFUNCS["absolute"], UFUNCS["divide"]
 UFUNCS["conj"], UFUNCS["mod"] = UFUNCS["conjugate"], UFUNCS["remainder"]
 
-FUNCTIONS: dict[str, Any] = functions.build(_api.CUPY["functions"], np, "cupy", functions.SPECIAL)
+# What is not served by NumPy's function of the same name.
+_WRITTEN: dict[str, Any] = {
+    name: function
+    for module in (creation, joining, files, functions, polynomials, old_names)
+    for name, function in module.FUNCTIONS.items()
+}
+_WRITTEN["fuse"] = fusion.fuse
+FUNCTIONS: dict[str, Any] = serving.build(_api.CUPY["functions"], np, "cupy", _WRITTEN)
 FUNCTIONS["matmul"] = functions.matmul
 FUNCTIONS.update({name: fusion.fusable(name, FUNCTIONS[name]) for name in fusion.FUSABLE})
 
@@ -34,7 +42,7 @@ def _array_methods() -> None:
     for name, text in _api.NDARRAY["methods"].items():
         if name in vars(ndarray) or name == "mdspan":
             continue
-        method = functions.with_signature(name, f"self, {text}" if text else "self", _method(name), "cupy.ndarray")
+        method = with_signature(name, f"self, {text}" if text else "self", _method(name), "cupy.ndarray")
         setattr(ndarray, name, method)
 
 
@@ -69,12 +77,12 @@ class _Grid:
         self._grid = numpy_grid
 
     def __getitem__(self, key: Any) -> Any:
-        return functions.wrapped(self._grid[key], ())
+        return serving.wrapped(self._grid[key], ())
 
 
 def _joined_item(item: Any) -> Any:
     """Return an item of ``r_``; lists are copied to the device."""
-    return functions.copied_argument("r_", item) if isinstance(item, (list, tuple)) else functions._sequence(item)
+    return serving.copied_argument("r_", item) if isinstance(item, (list, tuple)) else serving.sequence_argument(item)
 
 
 class _Joiner:
@@ -121,13 +129,13 @@ def top_level() -> dict[str, Any]:
 
 def linalg() -> dict[str, Any]:
     """Return the contents of ``cupy.linalg``."""
-    served = functions.build(_api.CUPY_LINALG["functions"], np.linalg, "cupy.linalg", {})
+    served = serving.build(_api.CUPY_LINALG["functions"], np.linalg, "cupy.linalg", {})
     return {**_same(_api.CUPY_LINALG["same"]), **served, "matmul": FUNCTIONS["matmul"]}
 
 
 def fft() -> dict[str, Any]:
     """Return the contents of ``cupy.fft``."""
-    return functions.build(_api.CUPY_FFT["functions"], np.fft, "cupy.fft", {})
+    return serving.build(_api.CUPY_FFT["functions"], np.fft, "cupy.fft", {})
 
 
 def exceptions() -> dict[str, Any]:

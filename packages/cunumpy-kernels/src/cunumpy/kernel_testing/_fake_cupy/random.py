@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import _api, asynchrony
-from .functions import with_signature
 from .ndarray import announced_copy, changed, is_host_array, ndarray, target, unsupported, used, wrap
+from .signatures import with_signature
 
 # Mixed into every seed, so that the sequence is not NumPy's.
 _PERTURBATION = 0x5EED_C0DE

@@ -19,15 +19,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _api, asynchrony
-from .functions import _split, _spread, _words, is_on_device, with_signature, wrapped
+from .creation import is_on_device
 from .ndarray import is_host_array, ndarray, target, unsupported, unwrap, used
 from .pinned_memory import alloc_pinned_memory
 from .scipy_dropped import DROPPED, ELSEWHERE
+from .serving import spread, wrapped
+from .signatures import split_parameters, with_signature, words
 from .ufunc import ufunc
 
 # Where CuPy takes data as device arrays only, found by calling a real one with lists: modules, and single functions.
-_STRICT_MODULES = _words("fft fftpack linalg ndimage spatial spatial.distance special stats")
-_STRICT = _words(
+_STRICT_MODULES = words("fft fftpack linalg ndimage spatial spatial.distance special stats")
+_STRICT = words(
     """
     interpolate.BarycentricInterpolator interpolate.KroghInterpolator interpolate.barycentric_interpolate
     interpolate.interp1d interpolate.krogh_interpolate signal.choose_conv_method signal.convolve signal.convolve2d
@@ -38,7 +40,7 @@ _STRICT = _words(
     signal.symiirorder1 signal.unique_roots signal.upfirdn signal.wiener signal.zpk2ss signal.zpk2tf
     """
 )
-_TAKE_LISTS = _words(
+_TAKE_LISTS = words(
     """
     fft.fftshift fft.ifftshift linalg.bandwidth linalg.block_diag linalg.lu linalg.lu_factor linalg.lu_solve
     ndimage.histogram ndimage.labeled_comprehension spatial.distance_matrix
@@ -221,7 +223,9 @@ def _called_as_by_cupy(path: str, name: str, function: Callable[..., Any], stric
     """Return a function of SciPy's with CuPy's parameters and defaults."""
     text = _api.SCIPY_CALLS[path]["functions"][name]
     defaults = {
-        word.partition("=")[0]: word.partition("=")[2] for word in _split(text) if word.lstrip("*") and word != "/"
+        word.partition("=")[0]: word.partition("=")[2]
+        for word in split_parameters(text)
+        if word.lstrip("*") and word != "/"
     }
     known = {"numpy": np, "inf": np.inf}
     values_of = {one: eval(default, known) for one, default in defaults.items() if default}
@@ -317,7 +321,7 @@ class _ScipyModule(types.ModuleType):
         calls = _api.SCIPY_CALLS[path]
         served: Any = value
         if name in DROPPED.get(path, {}):
-            served = with_signature(name, calls["functions"][name], _spread(value), self.__name__)
+            served = with_signature(name, calls["functions"][name], spread(value), self.__name__)
         elif name in calls["ufuncs"]:
             served = _SpecialFunction(name, value)
         elif name in calls["functions"]:

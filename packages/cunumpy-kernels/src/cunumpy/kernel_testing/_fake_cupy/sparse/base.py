@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse
 
-from cunumpy.kernel_testing._fake_cupy.functions import _words
 from cunumpy.kernel_testing._fake_cupy.ndarray import announced_read, is_host_array, ndarray, unsupported, used, wrap
+from cunumpy.kernel_testing._fake_cupy.signatures import words
 
 from .storage import TYPE_CHARACTERS, Stored, arrays_of, check_type, is_scalar, on_device, operand, sparray
 
@@ -455,7 +455,7 @@ class _spbase(Stored):
         return found
 
 
-for _name in _words(
+for _name in words(
     "arcsin arcsinh arctan arctanh ceil deg2rad expm1 floor log1p rad2deg rint sign sin sinh sqrt tan tanh trunc"
 ):
     setattr(_spbase, _name, _elementwise(_name))
