@@ -374,7 +374,7 @@ class TestOverwriting:
         assert (b.get() == 2).all()
 
     def test_many_streams(self):
-        from cunumpy.kernel_testing._fake_cupy import asynchrony
+        from cunumpy.kernel_testing._fake_cupy.stream_clocks import clocks
 
         a = cp.zeros(10)
         kept = cp.cuda.Stream()
@@ -383,7 +383,7 @@ class TestOverwriting:
                 a += 1
                 s.synchronize()
         assert float(a[0]) == 200
-        assert len(asynchrony._known) < 100
+        assert len(clocks) < 100
 
     def test_callbacks_may_wait_for_other_threads(self):
         s, done = stream(), threading.Event()
@@ -403,14 +403,14 @@ class TestOverwriting:
         assert done.is_set()
 
     def test_long_loops_keep_little(self):
-        from cunumpy.kernel_testing._fake_cupy import asynchrony
+        from cunumpy.kernel_testing._fake_cupy.memory_history import unsettled
 
         a, b = cp.zeros(10), cp.ones(10)
         for _ in range(2000):
             a += b
             c = a * 2
         assert (c.get() == 4000).all()
-        assert len(asynchrony._used) == 0
+        assert len(unsettled) == 0
 
 
 class TestPointers:

@@ -16,8 +16,8 @@ import pytest
 
 from cunumpy.kernel_testing import host_buffer
 from cunumpy.kernel_testing._fake_cupy import _api
-from cunumpy.kernel_testing._fake_cupy.signatures import with_signature
 from cunumpy.kernel_testing._fake_cupy.scipy_dropped import DROPPED, ELSEWHERE
+from cunumpy.kernel_testing._fake_cupy.signatures import with_signature
 
 rng = np.random.default_rng(0)
 # Image, signal, rising numbers, labels, mask, symmetric matrix, points, filter coefficients, distributions.

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import asynchrony
 from .memory import BaseMemory
+from .memory_history import area_of, memory_at
 from .pinned_memory import pinned_at
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -40,10 +41,10 @@ def copy(destination: int, source: int, size: int, stream: Any, *, waits: bool) 
         ctypes.memmove(destination, source, size)
         return
     asynchrony.begin_operation()
-    target = asynchrony.memory_at(destination, size)
-    origin = asynchrony.memory_at(source, size)
+    target = memory_at(destination, size)
+    origin = memory_at(source, size)
     if origin is not None:
-        area = asynchrony.area_of(origin)
+        area = area_of(origin)
         old = asynchrony.read_region(area, bytes_at(source, size), stream)
         start = source - area.low
         data: Bytes = bytes_at(source, size).copy() if old is None else old[start : start + size]
@@ -68,7 +69,7 @@ def write(target: BaseMemory, destination: int, data: Bytes, stream: Any) -> Non
     """Write bytes to device memory in a stream."""
     region = bytes_at(destination, data.size)
     if asynchrony.is_on():
-        asynchrony.write_region(asynchrony.area_of(target), region, stream=stream)
+        asynchrony.write_region(area_of(target), region, stream=stream)
     region[...] = data
 
 
@@ -85,14 +86,14 @@ def _from_pinned(kept: Any, target: BaseMemory, destination: int, source: int, s
         assert kept is not None
         ctypes.memmove(destination, source, size)
 
-    asynchrony.write_region(asynchrony.area_of(target), bytes_at(destination, size), action, stream)
+    asynchrony.write_region(area_of(target), bytes_at(destination, size), action, stream)
 
 
 def fill(destination: int, value: int, size: int, stream: Any) -> None:
     """Set bytes of device memory in a stream."""
     if size == 0:
         return
-    target = asynchrony.memory_at(destination, size) if asynchrony.is_on() else None
+    target = memory_at(destination, size) if asynchrony.is_on() else None
     if target is None:
         ctypes.memset(destination, value, size)
         return

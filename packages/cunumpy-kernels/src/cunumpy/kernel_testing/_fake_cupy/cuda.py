@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from . import allocators, asynchrony, memory, memory_hooks, memory_pools, pinned_memory, synchronization
+from . import allocators, asynchrony, memory, memory_hooks, memory_pools, pinned_memory, stream_clocks, synchronization
 from .devices import COMPUTE_CAPABILITY, CUDARuntimeError, Device, check_device, current_device
 from .memory_pointer import MemoryPointer
 
@@ -69,14 +69,14 @@ class Event:
         self.ptr = next(_handles)
         self._timed = not disable_timing
         self._recorded: float | None = None
-        self._clock: asynchrony.Clock = {}
+        self._clock: stream_clocks.Clock = {}
         self._asked = False
         known_events[self.ptr] = self
 
     @property
     def done(self) -> bool:
         """Whether everything before the event has completed; in the asynchronous mode not when first asked."""
-        if asynchrony.is_on() and not asynchrony.is_waited_for(self._clock):
+        if asynchrony.is_on() and not stream_clocks.is_waited_for(self._clock):
             if not self._asked:
                 self._asked = True
                 return False
@@ -87,7 +87,7 @@ class Event:
         """Put the event at the end of a stream, the current one by default."""
         self._recorded = time.perf_counter()
         if asynchrony.is_on():
-            self._clock, self._asked = asynchrony.recorded(get_current_stream() if stream is None else stream), False
+            self._clock, self._asked = stream_clocks.recorded(get_current_stream() if stream is None else stream), False
 
     def synchronize(self) -> None:
         """Wait for the event."""
@@ -120,8 +120,8 @@ class _BaseStream:
     def done(self) -> bool:
         """Whether all work has completed; in the asynchronous mode not when first asked."""
         if asynchrony.is_on():
-            clock = asynchrony.given(self)
-            if not asynchrony.is_waited_for(clock) and not getattr(self, "_asked", False):
+            clock = stream_clocks.given(self)
+            if not stream_clocks.is_waited_for(clock) and not getattr(self, "_asked", False):
                 self._asked = True
                 return False
             asynchrony.wait_for(clock)
@@ -181,7 +181,7 @@ class _BaseStream:
     def wait_event(self, event: Event) -> None:
         """Let later work wait for an event."""
         if asynchrony.is_on():
-            asynchrony.wait_in_stream(self, event._clock)
+            stream_clocks.wait_in_stream(self, event._clock)
 
     def launch_host_func(self, callback: Any, arg: Any) -> None:
         """Call a function when all work up to here has completed: in the asynchronous mode when that is waited for."""
@@ -235,7 +235,7 @@ class Stream(_BaseStream):
         self._priority = priority or 0
         known_streams[self.ptr] = self
         if non_blocking:
-            asynchrony.unblocked.add(self.ptr)
+            stream_clocks.unblocked.add(self.ptr)
 
     @property
     def is_non_blocking(self) -> bool:

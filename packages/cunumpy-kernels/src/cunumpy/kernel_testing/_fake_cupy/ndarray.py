@@ -14,6 +14,7 @@ from . import asynchrony, synchronization
 from .allocators import placed
 from .devices import current_device
 from .memory import BaseMemory
+from .memory_history import POISON, area_of
 from .memory_pointer import MemoryPointer
 
 DTYPE_CHARACTERS = "?bhilqBHILQefdFDV"
@@ -630,7 +631,7 @@ class ndarray:
                 raise ValueError(f"unsupported order: {order}")
             copied: np.ndarray[Any, Any] = np.array(self._buffer, order=order)  # type: ignore[call-overload]
             if asynchrony.is_on():
-                copied.reshape(-1, order="A").view(np.uint8)[...] = asynchrony.POISON
+                copied.reshape(-1, order="A").view(np.uint8)[...] = POISON
                 return self._to_host(copied, stream, blocking)
             return copied
         if not isinstance(out, np.ndarray):
@@ -887,7 +888,7 @@ class ndarray:
                 check_device(self)
                 place = self._buffer[(*key, ...) if isinstance(key, tuple) and Ellipsis not in key else key]
                 part = place if isinstance(place, np.ndarray) else self._buffer[key, ...]
-                asynchrony.write_region(asynchrony.area_of(self._memory), part)
+                asynchrony.write_region(area_of(self._memory), part)
                 part[...] = cuda_cast(data, self.dtype)
             else:
                 target(self)[key] = cuda_cast(data, self.dtype)

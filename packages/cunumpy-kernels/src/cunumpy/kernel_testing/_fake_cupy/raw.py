@@ -26,6 +26,7 @@ from . import asynchrony, kernel_cache
 from .cuda import CompileException, CUDADriverError, getDeviceProperties
 from .devices import CUDARuntimeError, check_reachable
 from .memory import ManagedMemory, UnownedMemory
+from .memory_history import WholeMemory, memory_at
 from .memory_pointer import MemoryPointer
 from .ndarray import ndarray
 from .texture import TextureObject
@@ -115,8 +116,8 @@ def _arrays_among(args: Any) -> list[Any]:
         elif isinstance(value, (np.void, np.ndarray)):  # a struct
             data = value.tobytes()
             addresses += np.frombuffer(data, np.uint64, len(data) // 8).tolist()
-    found = dict.fromkeys(asynchrony.memory_at(address, 1) for address in addresses)
-    whole = [asynchrony.WholeMemory(one) for one in found if one is not None]
+    found = dict.fromkeys(memory_at(address, 1) for address in addresses)
+    whole = [WholeMemory(one) for one in found if one is not None]
     return whole + [value for value in args if isinstance(value, ndarray)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _api, asynchrony, copies, memory, pinned_memory
+from . import _api, copies, memory, pinned_memory
 from .cuda import CUDA_VERSION, Event, Stream, _BaseStream, getDeviceProperties, known_events, known_streams
 from .devices import (
     CUDARuntimeError,
@@ -14,6 +14,7 @@ from .devices import (
     device_count,
     set_device,
 )
+from .memory_history import memory_at
 
 _ERRORS = {
     1: "cudaErrorInvalidValue: invalid argument",
@@ -176,7 +177,7 @@ class PointerAttributes:
 
 def pointerGetAttributes(ptr: int) -> PointerAttributes:
     """Return what an address is one of."""
-    found = asynchrony.memory_at(ptr, 1)
+    found = memory_at(ptr, 1)
     if isinstance(found, memory.ManagedMemory):
         return PointerAttributes(found.device_id, ptr, ptr, _api.RUNTIME["memoryTypeManaged"])
     if found is not None:
@@ -263,7 +264,7 @@ def memPrefetchAsync(devPtr: int, count: int, dstDevice: int, stream: int) -> No
 
 
 def _check_managed(ptr: int, count: int) -> None:
-    if not isinstance(asynchrony.memory_at(ptr, count), memory.ManagedMemory):
+    if not isinstance(memory_at(ptr, count), memory.ManagedMemory):
         check_status(_INVALID)
 
 
