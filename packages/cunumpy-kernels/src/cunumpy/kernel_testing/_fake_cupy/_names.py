@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from . import _api, creation, files, functions, fusion, joining, old_names, polynomials, serving
+from .array_base import wrap
+from .elements import flatiter
 from .functional import vectorize
 from .kernels import ElementwiseKernel, ReductionKernel
-from .ndarray import flatiter, ndarray, wrap
+from .namespace import FUNCTIONS, UFUNCS
+from .ndarray import ndarray
 from .polynomials import poly1d
 from .raw import RawKernel, RawModule
 from .signatures import with_signature
@@ -18,9 +21,7 @@ from .ufunc import ufunc
 
 __version__ = f"{_api.VERSION}+standin"
 
-UFUNCS: dict[str, ufunc] = {
-    name: ufunc(name, nin, nout, types.split()) for name, (nin, nout, types) in _api.CUPY["ufuncs"].items()
-}
+UFUNCS.update({name: ufunc(name, nin, nout, types.split()) for name, (nin, nout, types) in _api.CUPY["ufuncs"].items()})
 # CuPy binds some ufuncs under two names; the objects are the same there, too.
 UFUNCS["abs"], UFUNCS["true_divide"] = UFUNCS["absolute"], UFUNCS["divide"]
 UFUNCS["conj"], UFUNCS["mod"] = UFUNCS["conjugate"], UFUNCS["remainder"]
@@ -32,7 +33,7 @@ _WRITTEN: dict[str, Any] = {
     for name, function in module.FUNCTIONS.items()
 }
 _WRITTEN["fuse"] = fusion.fuse
-FUNCTIONS: dict[str, Any] = serving.build(_api.CUPY["functions"], np, "cupy", _WRITTEN)
+FUNCTIONS.update(serving.build(_api.CUPY["functions"], np, "cupy", _WRITTEN))
 FUNCTIONS["matmul"] = functions.matmul
 FUNCTIONS.update({name: fusion.fusable(name, FUNCTIONS[name]) for name in fusion.FUSABLE})
 
@@ -40,7 +41,7 @@ FUNCTIONS.update({name: fusion.fusable(name, FUNCTIONS[name]) for name in fusion
 def _array_methods() -> None:
     """Give the array class the methods that are functions of the same name and parameters."""
     for name, text in _api.NDARRAY["methods"].items():
-        if name in vars(ndarray) or name == "mdspan":
+        if hasattr(ndarray, name) or name == "mdspan":
             continue
         method = with_signature(name, f"self, {text}" if text else "self", _method(name), "cupy.ndarray")
         setattr(ndarray, name, method)

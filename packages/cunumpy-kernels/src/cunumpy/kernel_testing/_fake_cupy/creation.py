@@ -8,18 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .array_base import unwrap, used, wrap
 from .devices import current_device
+from .dtypes import check_dtype
 from .fusion import is_proxy
-from .ndarray import (
-    announced_copy,
-    announced_read,
-    check_dtype,
-    from_host,
-    ndarray,
-    unwrap,
-    used,
-    wrap,
-)
+from .host_copies import announced_copy, announced_read, from_host
+from .ndarray import ndarray
 from .serving import copied_argument, device_arrays_among
 
 

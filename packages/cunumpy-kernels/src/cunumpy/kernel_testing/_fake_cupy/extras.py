@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _api, linear_systems, synchronization
+from .array_base import unwrap, used, wrap
 from .cuda import getDeviceProperties
 from .devices import COMPUTE_CAPABILITY, current_device, device_count
-from .ndarray import ndarray, unwrap, used, wrap
+from .ndarray import ndarray
 
 # ---- cupy ----
 

@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .ndarray import (
-    announced_read,
-    from_host,
-    ndarray,
-)
+from .host_copies import announced_read, from_host
+from .ndarray import ndarray
 from .signatures import words
 
 

@@ -9,18 +9,9 @@ from typing import Any
 import numpy as np
 
 from .allocators import DEFAULT_POOL
+from .array_base import changed, is_host_array, operand, reshaped, target, unwrap, used, wrap
 from .extras import get_runtime_info
-from .ndarray import (
-    changed,
-    is_host_array,
-    ndarray,
-    operand,
-    reshaped,
-    target,
-    unwrap,
-    used,
-    wrap,
-)
+from .ndarray import ndarray
 from .pinned_memory import DEFAULT_PINNED_POOL
 from .serving import copied_argument, sequence_argument
 

@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .ndarray import _index, _is_basic, is_host_array, ndarray, unsupported
+from .array_base import is_host_array, unsupported
+from .elements import host_index, is_basic
+from .namespace import FUNCTIONS, UFUNCS
+from .ndarray import ndarray
 
 # fmt: off
 FUSABLE = frozenset([
@@ -33,22 +36,16 @@ def is_fusing() -> bool:
     return bool(getattr(_of_thread, "fusing", False))
 
 
-def _ufunc(name: str) -> Any:
-    from ._names import UFUNCS
-
-    return UFUNCS[name]
-
-
 def _operator(name: str) -> Any:
-    return lambda self, other: _ufunc(name)(self, other)
+    return lambda self, other: UFUNCS[name](self, other)
 
 
 def _reflected(name: str) -> Any:
-    return lambda self, other: _ufunc(name)(other, self)
+    return lambda self, other: UFUNCS[name](other, self)
 
 
 def _inplace(name: str) -> Any:
-    return lambda self, other: _ufunc(name)(self, other, self)
+    return lambda self, other: UFUNCS[name](self, other, self)
 
 
 def _refused(self: Any) -> Any:
@@ -69,10 +66,10 @@ class _VariableProxy:
     )
 
     def __neg__(self) -> Any:
-        return _ufunc("negative")(self)
+        return UFUNCS["negative"](self)
 
     def __invert__(self) -> Any:
-        return _ufunc("invert")(self)
+        return UFUNCS["invert"](self)
 
     def copy(self) -> Any:
         """Return a copy."""
@@ -123,9 +120,9 @@ class _ArrayProxy(_VariableProxy):
     """What a fused function sees of an array."""
 
     def __getitem__(self, index: Any) -> Any:
-        if not _is_basic(index):
+        if not is_basic(index):
             raise IndexError("Indices must be integers, slices, ellipsis, None or integer or boolean arrays.")
-        return applied(lambda content: content[_index(index)], (self,), {})
+        return applied(lambda content: content[host_index(index)], (self,), {})
 
     def __setitem__(self, slices: Any, value: Any) -> None:
         if slices is not Ellipsis and not (isinstance(slices, slice) and slices == slice(None)):
@@ -135,8 +132,6 @@ class _ArrayProxy(_VariableProxy):
 
 def _reduction(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        from ._names import FUNCTIONS
-
         return FUNCTIONS[name](self, *args, **kwargs)
 
     return method

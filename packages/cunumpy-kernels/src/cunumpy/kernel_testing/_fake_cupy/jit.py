@@ -13,10 +13,11 @@ from cunumpy.kernels._rawkernel.function_source import TranslationError
 from cunumpy.kernels._rawkernel.python_kernel import PythonKernel
 
 from . import asynchrony, kernel_cache
+from .array_base import unsupported
 from .cuda import CUDADriverError
 from .devices import CUDARuntimeError, check_reachable
 from .memory import ManagedMemory
-from .ndarray import ndarray, unsupported
+from .ndarray import ndarray
 
 
 class _JitRawKernel(PythonKernel):

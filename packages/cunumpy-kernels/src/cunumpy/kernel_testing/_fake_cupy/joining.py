@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .array_base import target, unsupported, used, wrap
 from .creation import with_axes
-from .ndarray import (
-    ndarray,
-    target,
-    unsupported,
-    used,
-    wrap,
-)
+from .ndarray import ndarray
 
 
 def concatenate(tup: Any, axis: Any = 0, out: Any = None, dtype: Any = None, casting: str = "same_kind") -> ndarray:

@@ -9,7 +9,8 @@ import numpy as np
 from cunumpy import kernels
 
 from . import asynchrony, kernel_cache
-from .ndarray import check_device, ndarray, wrap
+from .array_base import check_device, wrap
+from .ndarray import ndarray
 
 
 def _buffers(args: tuple[Any, ...]) -> list[Any]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .ndarray import changed, ndarray, unwrap, wrap
+from .array_base import changed, unwrap, wrap
+from .ndarray import ndarray
 
 _LAPACK_TYPES = "fdFD"
 

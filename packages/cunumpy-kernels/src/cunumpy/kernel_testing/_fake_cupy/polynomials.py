@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .ndarray import announced_copy, ndarray, unwrap, used, wrap
+from .array_base import unwrap, used, wrap
+from .host_copies import announced_copy
+from .ndarray import ndarray
 
 
 class poly1d:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import _api, asynchrony
-from .ndarray import announced_copy, changed, is_host_array, ndarray, target, unsupported, used, wrap
+from .array_base import changed, is_host_array, target, unsupported, used, wrap
+from .host_copies import announced_copy
+from .ndarray import ndarray
 from .signatures import with_signature
 
 # Mixed into every seed, so that the sequence is not NumPy's.

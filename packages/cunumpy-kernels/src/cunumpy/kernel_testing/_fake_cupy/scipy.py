@@ -19,8 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _api, asynchrony
+from .array_base import is_host_array, target, unsupported, unwrap, used
 from .creation import is_on_device
-from .ndarray import is_host_array, ndarray, target, unsupported, unwrap, used
+from .ndarray import ndarray
 from .pinned_memory import alloc_pinned_memory
 from .scipy_dropped import DROPPED, ELSEWHERE
 from .serving import spread, wrapped

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from .array_base import operand, target, unwrap, wrap
 from .kernels import ReductionKernel
-from .ndarray import ndarray, operand, target, unwrap, wrap
+from .ndarray import ndarray
 from .raw import RawKernel
 
 

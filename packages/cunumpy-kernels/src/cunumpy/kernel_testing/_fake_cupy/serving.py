@@ -15,18 +15,10 @@ import array_api_compat.numpy as standard  # what NumPy has since 2.1
 import numpy as np
 
 from . import asynchrony
-from .ndarray import (
-    announced_copy,
-    changed,
-    check_dtype,
-    is_host_array,
-    ndarray,
-    operand,
-    target,
-    unsupported,
-    used,
-    wrap,
-)
+from .array_base import changed, is_host_array, operand, target, unsupported, used, wrap
+from .dtypes import check_dtype
+from .host_copies import announced_copy
+from .ndarray import ndarray
 from .signatures import split_parameters, with_signature, words
 
 # Parameters that take host values: sizes, axes, options. Everything else is data and has to be on the device.

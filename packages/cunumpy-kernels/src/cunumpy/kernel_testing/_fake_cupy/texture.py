@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .array_base import target, used
 from .devices import CUDARuntimeError
-from .ndarray import ndarray, target, used
+from .ndarray import ndarray
 
 _CONSTANTS = {
     "cudaChannelFormatKind": ("Signed", "Unsigned", "Float", "None"),

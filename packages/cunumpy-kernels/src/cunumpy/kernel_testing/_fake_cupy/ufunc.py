@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from . import asynchrony, fusion
-from .ndarray import announced_copy, changed, check_dtype, ndarray, operand, unwrap, wrap
-from .ndarray import target as writable
+from .array_base import changed, operand, unwrap, wrap
+from .array_base import target as writable
+from .dtypes import check_dtype
+from .elements import host_index
+from .host_copies import announced_copy
+from .ndarray import ndarray
 
 # Which methods besides the call CuPy has, and for which functions.
 METHODS = {
@@ -159,10 +163,8 @@ class ufunc:
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
         """Apply the function in place to the selected elements; one selected twice is changed twice."""
         self._has("at")
-        from .ndarray import _index
-
         asynchrony.begin_operation()
-        index, values = _index(indices), operand(b)
+        index, values = host_index(indices), operand(b)
         with np.errstate(all="ignore"), changed(a) as buffer:
             self._compute.at(buffer, index, values)
 

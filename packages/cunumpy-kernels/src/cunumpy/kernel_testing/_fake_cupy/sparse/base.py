@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import announced_read, is_host_array, ndarray, unsupported, used, wrap
+from cunumpy.kernel_testing._fake_cupy.array_base import is_host_array, unsupported, used, wrap
+from cunumpy.kernel_testing._fake_cupy.host_copies import announced_read
+from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray
 from cunumpy.kernel_testing._fake_cupy.signatures import words
 
 from .storage import TYPE_CHARACTERS, Stored, arrays_of, check_type, is_scalar, on_device, operand, sparray

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray, used, wrap
+from cunumpy.kernel_testing._fake_cupy.array_base import used, wrap
+from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray
 from cunumpy.kernel_testing._fake_cupy.random import RandomState, get_random_state
 
 from .formats import coo_array, coo_matrix, dia_matrix

@@ -6,7 +6,7 @@ from typing import Any
 
 import scipy.sparse.csgraph
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import wrap
+from cunumpy.kernel_testing._fake_cupy.array_base import wrap
 
 from .formats import csr_matrix
 from .storage import issparse

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray, used, wrap
+from cunumpy.kernel_testing._fake_cupy.array_base import used, wrap
+from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray
 
 from .formats import csr_matrix
 from .storage import SparseEfficiencyWarning, issparse

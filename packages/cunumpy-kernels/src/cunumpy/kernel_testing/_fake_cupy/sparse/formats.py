@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import _index, from_host, ndarray, used, wrap
+from cunumpy.kernel_testing._fake_cupy.array_base import used, wrap
+from cunumpy.kernel_testing._fake_cupy.elements import host_index
+from cunumpy.kernel_testing._fake_cupy.host_copies import from_host
+from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray
 
 from .base import _spbase, check_shape, is_shape, spmatrix
 from .storage import CONTAINERS, SparseEfficiencyWarning, check_type, on_device, shared, sparray
@@ -290,7 +293,7 @@ CONTAINERS.update(
 def _key(key: Any) -> Any:
     """Return an index for SciPy."""
     items = key if isinstance(key, tuple) else (key,)
-    found = tuple(item._host() if isinstance(item, _spbase) else _index(item) for item in items)
+    found = tuple(item._host() if isinstance(item, _spbase) else host_index(item) for item in items)
     found = tuple(item[()] if isinstance(item, np.ndarray) and item.ndim == 0 else item for item in found)
     return found if isinstance(key, tuple) else found[0]
 

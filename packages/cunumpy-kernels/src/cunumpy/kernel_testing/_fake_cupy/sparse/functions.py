@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray, used
+from cunumpy.kernel_testing._fake_cupy.array_base import used
+from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray
 
 from .base import spmatrix
 from .construction import formatted, on_host

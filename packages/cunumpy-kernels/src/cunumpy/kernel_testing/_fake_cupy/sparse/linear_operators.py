@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray, unsupported, used, wrap
+from cunumpy.kernel_testing._fake_cupy.array_base import unsupported, used, wrap
+from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray
 
 from .storage import is_scalar, issparse
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import is_host_array, ndarray, unsupported, used, wrap
+from cunumpy.kernel_testing._fake_cupy.array_base import is_host_array, unsupported, used, wrap
+from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray
 
 TYPE_CHARACTERS = "?fdFD"
 CONTAINERS: dict[str, tuple[Any, Any]] = {}

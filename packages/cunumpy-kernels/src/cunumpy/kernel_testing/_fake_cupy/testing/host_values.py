@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray, waited
+from cunumpy.kernel_testing._fake_cupy.host_copies import waited
+from cunumpy.kernel_testing._fake_cupy.ndarray import ndarray
 
 
 def on_host(value: Any) -> Any:
