@@ -133,7 +133,7 @@ def write_region(
         region = Region(buffer)
         place, clock = step(key), dict(clock_before(key))
         _finish_before(area, clock)
-        overwrite(area, region, key, clock)
+        overwrite(area, region, clock)
         if late is None:
             _add_write(area, region, key, place, clock)
         else:

@@ -270,7 +270,7 @@ def as_seen(area: Area, region: Region, clock: Clock) -> Bytes | None:
     return None if np.array_equal(state[part], area.there()[part]) else state
 
 
-def overwrite(area: Area, region: Region, key: int, clock: Clock) -> None:
+def overwrite(area: Area, region: Region, clock: Clock) -> None:
     """Spoil what was calculated by unordered reads of what is overwritten now."""
     for read in list(area.reads):
         if not covers(clock, read) and (region.covers(read.region) if read.in_part else region.meets(read.region)):

@@ -9,6 +9,7 @@ import numpy as np
 
 
 def words(text: str) -> frozenset[str]:
+    """Return the words of a text, such as a list of names."""
     return frozenset(text.split())
 
 
@@ -29,12 +30,12 @@ def with_signature(name: str, parameters: str, implementation: Callable[..., Any
 
 def split_parameters(parameters: str) -> list[str]:
     """Split a parameter list at its commas, not at those inside defaults."""
-    words, depth, word = [], 0, ""
+    found, depth, word = [], 0, ""
     for character in parameters:
         depth += (character in "([") - (character in ")]")
         if character == "," and depth == 0:
-            words.append(word.strip())
+            found.append(word.strip())
             word = ""
         else:
             word += character
-    return [*words, word.strip()] if word.strip() else words
+    return [*found, word.strip()] if word.strip() else found
