@@ -48,15 +48,15 @@ def install() -> types.ModuleType:
     """Enter the stand-in's modules in `sys.modules` and return its ``cupy``."""
     from cunumpy import _environment
 
-    from . import _names, asynchrony, cuda, extras, jit, profiler, random, scipy, testing, texture
+    from . import _names, asynchrony, cuda_contents, extras, jit, profiler, random, scipy, testing, texture
 
     cupy = _add("cupy", _names.top_level(), package=True)
     _add("cupy.linalg", _names.linalg())
     _add("cupy.fft", _names.fft())
     _add("cupy.exceptions", _names.exceptions())
     _add("cupy.random", random.contents())
-    _add("cupy.cuda", cuda.contents(), package=True)
-    for name, contents in cuda.submodules().items():
+    _add("cupy.cuda", cuda_contents.contents(), package=True)
+    for name, contents in cuda_contents.submodules().items():
         _add(f"cupy.cuda.{name}", contents, package=name == "memory_hooks")
     vars(sys.modules["cupy.cuda.runtime"]).update(texture.CONSTANTS)
     _add("cupy.cuda.texture", texture.contents())

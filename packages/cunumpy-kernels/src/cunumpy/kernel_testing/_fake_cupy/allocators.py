@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .devices import current_device
+from .current_device import current_device
+from .current_stream import get_current_stream
 from .memory import BaseMemory, ManagedMemory, Memory, MemoryAsync, flat_bytes
 from .memory_pointer import MemoryPointer
 from .memory_pools import MemoryPool, _Pool
@@ -85,8 +86,6 @@ def malloc_managed(size: int) -> MemoryPointer:
 
 def malloc_async(size: int) -> MemoryPointer:
     """Allocate memory in the order of the current stream."""
-    from .cuda import get_current_stream
-
     return MemoryPointer(MemoryAsync(size, get_current_stream()) if size else Memory(0), 0)
 
 

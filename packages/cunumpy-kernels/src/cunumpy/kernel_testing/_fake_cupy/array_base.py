@@ -14,7 +14,7 @@ import numpy as np
 
 from . import asynchrony
 from .allocators import placed
-from .devices import current_device
+from .current_device import current_device
 from .dtypes import check_dtype
 from .memory import BaseMemory
 from .memory_pointer import MemoryPointer

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .array_base import unwrap, used, wrap
-from .devices import current_device
+from .current_device import current_device
 from .dtypes import check_dtype
 from .fusion import is_proxy
 from .host_copies import announced_copy, announced_read, from_host

@@ -12,9 +12,11 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from . import allocators, asynchrony, memory, memory_hooks, memory_pools, pinned_memory, stream_clocks, synchronization
-from .devices import COMPUTE_CAPABILITY, CUDARuntimeError, Device, check_device, current_device
-from .memory_pointer import MemoryPointer
+from . import asynchrony, current_stream, stream_clocks, synchronization
+from .current_device import CUDARuntimeError, check_device, current_device
+from .current_stream import current_streams, get_current_stream
+from .device_memory import TOTAL_MEMORY
+from .devices import COMPUTE_CAPABILITY
 
 CUDA_VERSION = 12090
 
@@ -143,19 +145,19 @@ class _BaseStream:
         device = current_device()
         if self.device_id not in (-1, device):
             raise RuntimeError(f"The stream was created on device {self.device_id}, and the current device is {device}")
-        _streams()[device] = self
+        current_streams()[device] = self
         return self
 
     def __enter__(self) -> _BaseStream:
         device = current_device()
-        before = _streams().get(device)
+        before = current_streams().get(device)
         self.use()
         _of_thread.__dict__.setdefault("stack", []).append((device, before))
         return self
 
     def __exit__(self, *exc: object) -> None:
         device, before = _of_thread.stack.pop()
-        _streams()[device] = before
+        current_streams()[device] = before
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _BaseStream) and other.ptr == self.ptr
@@ -266,7 +268,7 @@ class Stream(_BaseStream):
 Stream.null = Stream(null=True)
 Stream.ptds = Stream(ptds=True)
 _PER_THREAD = int(os.environ.get("CUPY_CUDA_PER_THREAD_DEFAULT_STREAM") or 0)  # read by CuPy when it is imported, too
-_DEFAULT_STREAM = Stream.ptds if _PER_THREAD else Stream.null
+current_stream.default_stream = Stream.ptds if _PER_THREAD else Stream.null
 
 
 class ExternalStream(_BaseStream):
@@ -282,17 +284,6 @@ class ExternalStream(_BaseStream):
         self.device_id = device_id
 
 
-def _streams() -> dict[int, _BaseStream | None]:
-    """Return the thread's current streams, by device."""
-    found: dict[int, _BaseStream | None] = _of_thread.__dict__.setdefault("streams", {})
-    return found
-
-
-def get_current_stream(device_id: int = -1) -> _BaseStream:
-    """Return the thread's current stream of a device, the current device by default."""
-    return _streams().get(current_device() if device_id < 0 else device_id) or _DEFAULT_STREAM
-
-
 # ---- devices ----
 
 
@@ -303,7 +294,7 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
         "name": b"CuPy stand-in",
         "major": int(COMPUTE_CAPABILITY[0]),
         "minor": int(COMPUTE_CAPABILITY[1]),
-        "totalGlobalMem": memory.TOTAL_MEMORY,
+        "totalGlobalMem": TOTAL_MEMORY,
         "sharedMemPerBlock": 49152,
         "sharedMemPerBlockOptin": 166912,
         "regsPerBlock": 65536,
@@ -376,110 +367,3 @@ def profile() -> Iterator[None]:
 def open_ranges() -> tuple[str, ...]:
     """Return the names of the open ranges, outermost first: for tests."""
     return tuple(_ranges)
-
-
-_MEMORY: dict[str, Any] = {
-    one.__name__: one
-    for one in (
-        memory.BaseMemory,
-        memory.ManagedMemory,
-        memory.Memory,
-        memory.MemoryAsync,
-        memory.UnownedMemory,
-        MemoryPointer,
-        memory_pools.MemoryAsyncPool,
-        memory_pools.MemoryPool,
-        allocators.PythonFunctionAllocator,
-        allocators.alloc,
-        allocators.get_allocator,
-        allocators.malloc_async,
-        allocators.malloc_managed,
-        allocators.set_allocator,
-    )
-}
-_PINNED: dict[str, Any] = {
-    one.__name__: one
-    for one in (
-        pinned_memory.PinnedMemory,
-        pinned_memory.PinnedMemoryPool,
-        pinned_memory.alloc_pinned_memory,
-        pinned_memory.set_pinned_memory_allocator,
-    )
-}
-
-
-def submodules() -> dict[str, dict[str, Any]]:
-    """Return the contents of the modules below ``cupy.cuda``."""
-    from . import runtime
-
-    return {
-        "runtime": runtime.contents(),
-        "driver": {
-            "CUDADriverError": CUDADriverError,
-            "get_build_version": lambda: CUDA_VERSION,
-            "occupancyMaxPotentialBlockSize": occupancy_max_potential_block_size,
-        },
-        "compiler": {"CompileException": CompileException},
-        "nvtx": {
-            "available": True,
-            "RangePush": RangePush,
-            "RangePushC": RangePush,
-            "RangePop": RangePop,
-            "Mark": lambda message, id_color=-1: None,
-            "MarkC": lambda message, color=0: None,
-            "RangeStart": range_start,
-            "RangeEnd": range_end,
-        },
-        "profiler": {"start": lambda: None, "stop": lambda: None},
-        "device": {
-            "Device": Device,
-            "get_device_id": current_device,
-            "get_compute_capability": lambda: COMPUTE_CAPABILITY,
-        },
-        "stream": {
-            "Stream": Stream,
-            "ExternalStream": ExternalStream,
-            "Event": Event,
-            "get_current_stream": get_current_stream,
-            "get_elapsed_time": get_elapsed_time,
-        },
-        "memory": {
-            **_MEMORY,
-            "OutOfMemoryError": memory_pools.OutOfMemoryError,
-            "PooledMemory": memory_pools.PooledMemory,
-            "CUDARuntimeError": CUDARuntimeError,
-        },
-        "memory_hook": {
-            "MemoryHook": memory_hooks.MemoryHook,
-            "get_memory_hooks": memory_hooks.get_memory_hooks,
-        },
-        "memory_hooks": {one.__name__: one for one in (memory_hooks.DebugPrintHook, memory_hooks.LineProfileHook)},
-        "memory_hooks.debug_print": {"DebugPrintHook": memory_hooks.DebugPrintHook},
-        "memory_hooks.line_profile": {"LineProfileHook": memory_hooks.LineProfileHook},
-        "pinned_memory": {**_PINNED, "is_memory_pinned": pinned_memory.is_memory_pinned},
-    }
-
-
-def _no_path() -> None:
-    """Return where a toolkit is: there is none."""
-
-
-def contents() -> dict[str, Any]:
-    """Return the contents of ``cupy.cuda``."""
-    return {
-        "Device": Device,
-        "Event": Event,
-        "Stream": Stream,
-        "ExternalStream": ExternalStream,
-        "get_current_stream": get_current_stream,
-        "get_elapsed_time": get_elapsed_time,
-        "MemoryHook": memory_hooks.MemoryHook,
-        "profile": profile,
-        "get_device_id": current_device,
-        "is_available": lambda: True,
-        **{f"get_{what}_path": _no_path for what in ("cuda", "nvcc", "rocm", "hipcc")},
-        **_MEMORY,
-        **_PINNED,
-        "using_allocator": allocators.using_allocator,
-        "get_local_runtime_version": lambda: CUDA_VERSION,
-    }

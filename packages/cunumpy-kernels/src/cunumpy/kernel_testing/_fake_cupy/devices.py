@@ -6,58 +6,11 @@ import threading
 from typing import Any
 
 from . import asynchrony, synchronization
+from .current_device import check_device, current_device, set_device
+from .device_memory import mem_info
 
 COMPUTE_CAPABILITY = "80"
-
-
-class CUDARuntimeError(RuntimeError):
-    """An error of the CUDA runtime."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-CUDARuntimeError.__module__ = "cupy.cuda.runtime"
-
-_of_thread = threading.local()
-
-
-def device_count() -> int:
-    """Return the number of devices."""
-    from cunumpy import _environment
-
-    count = _environment.read("CUNUMPY_FAKE_CUPY_DEVICES")
-    return count if isinstance(count, int) else 1
-
-
-def current_device() -> int:
-    """Return the number of the thread's current device."""
-    device: int = getattr(_of_thread, "device", 0)
-    return device
-
-
-def check_device(device: Any) -> int:
-    """Return the number of a device; raise if there is none."""
-    number = device.id if isinstance(device, Device) else int(device)
-    if not 0 <= number < device_count():
-        raise CUDARuntimeError(101, "cudaErrorInvalidDevice: invalid device ordinal")
-    return number
-
-
-def check_reachable(device: int, what: str) -> None:
-    """Raise what a kernel ends with that reads another device's memory."""
-    if device != current_device():
-        raise CUDARuntimeError(
-            700,
-            f"cudaErrorIllegalAddress: an illegal memory access was encountered: {what} is in memory of device "
-            f"{device}, and the kernel runs on device {current_device()}",
-        )
-
-
-def set_device(device: int) -> None:
-    """Make a device the thread's current one."""
-    _of_thread.device = check_device(device)
+_of_thread = threading.local()  # devices that are gone back to
 
 
 class Device:
@@ -90,14 +43,13 @@ class Device:
             asynchrony.wait_for_all()
 
     def __enter__(self) -> Device:
-        stack = _of_thread.__dict__.setdefault("stack", [])
         before = current_device()
         set_device(self.id)
-        stack.append(before)
+        _of_thread.__dict__.setdefault("stack", []).append(before)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _of_thread.device = _of_thread.stack.pop()
+        set_device(_of_thread.stack.pop())
 
     def __int__(self) -> int:
         return self.id
@@ -127,8 +79,6 @@ class Device:
     @property
     def mem_info(self) -> tuple[int, int]:
         """Free and total memory in bytes."""
-        from .memory import mem_info
-
         with self:
             return mem_info()
 

@@ -17,8 +17,10 @@ import numpy.typing as npt
 from . import _api, linear_systems, synchronization
 from .array_base import unwrap, used, wrap
 from .cuda import getDeviceProperties
-from .devices import COMPUTE_CAPABILITY, current_device, device_count
+from .current_device import current_device, device_count
+from .devices import COMPUTE_CAPABILITY
 from .ndarray import ndarray
+from .profiler import benchmark
 
 # ---- cupy ----
 
@@ -264,8 +266,6 @@ def repeat(
     devices: Any = None,
 ) -> Any:
     """Time a function: the old name of `cupyx.profiler.benchmark`."""
-    from .profiler import benchmark
-
     warnings.warn(
         "cupyx.time.repeat has been moved to cupyx.profiler.benchmark since CuPy v10. Access through cupyx.time is "
         "deprecated and will be removed in the future.",

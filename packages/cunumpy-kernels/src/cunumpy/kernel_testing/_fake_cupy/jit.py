@@ -15,7 +15,7 @@ from cunumpy.kernels._rawkernel.python_kernel import PythonKernel
 from . import asynchrony, kernel_cache
 from .array_base import unsupported
 from .cuda import CUDADriverError
-from .devices import CUDARuntimeError, check_reachable
+from .current_device import CUDARuntimeError, check_reachable
 from .memory import ManagedMemory
 from .ndarray import ndarray
 

@@ -1,36 +1,18 @@
-"""Memory of the pretended devices: how much each has, who has taken it, and all that there is of it."""
+"""Pieces of memory of the pretended devices."""
 
 from __future__ import annotations
 
-import collections
 import ctypes
-import threading
-import weakref
 from typing import Any
 
 import numpy as np
 
-from .devices import CUDARuntimeError, Device, current_device
+from .current_device import current_device
+from .device_memory import reserve, reserved_bytes
+from .devices import Device
+from .memory_history import live_memory
 
-TOTAL_MEMORY = 16 * 2**30
 UNIT = 512  # bytes, of which pools give multiples
-reserved_bytes: collections.Counter[int] = collections.Counter()
-"""Bytes that each device has given away."""
-
-_reserving = threading.Lock()
-
-
-def reserve(size: int, device: int) -> None:
-    """Take bytes of a device's memory; raise if it has not so many left."""
-    with _reserving:
-        if reserved_bytes[device] + size > TOTAL_MEMORY:
-            raise CUDARuntimeError(2, "cudaErrorMemoryAllocation: out of memory")
-        reserved_bytes[device] += size
-
-
-def mem_info() -> tuple[int, int]:
-    """Return free and total memory of the current device in bytes."""
-    return TOTAL_MEMORY - reserved_bytes[current_device()], TOTAL_MEMORY
 
 
 class BaseMemory:
@@ -53,7 +35,7 @@ class BaseMemory:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         memory = super().__new__(cls)
-        _live.add(memory)
+        live_memory.add(memory)
         return memory
 
     @property
@@ -76,14 +58,6 @@ class BaseMemory:
     def _extent(self) -> tuple[int, int]:
         """Return the first address and the number of bytes that arrays in it may use."""
         return self.ptr, self._there()
-
-
-_live: weakref.WeakSet[BaseMemory] = weakref.WeakSet()
-
-
-def live_memory() -> list[BaseMemory]:
-    """Return all device memory that there is."""
-    return list(_live)
 
 
 class Memory(BaseMemory):

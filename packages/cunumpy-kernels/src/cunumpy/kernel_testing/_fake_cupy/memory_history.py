@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
+live_memory: weakref.WeakSet[BaseMemory] = weakref.WeakSet()  # all device memory that there is
 pending: list[Late] = []
 unsettled: weakref.WeakSet[Area] = weakref.WeakSet()  # memory with reads or writes that nobody has waited for
 freed: collections.deque[Area] = collections.deque()  # memory that is gone, perhaps too early: the latest
@@ -193,9 +194,7 @@ def _containing(memory: BaseMemory) -> Area | None:
 
 def memory_at(address: int, size: int, but: BaseMemory | None = None) -> BaseMemory | None:
     """Return the device memory that has these addresses, if any has."""
-    from .memory import live_memory
-
-    for one in live_memory():
+    for one in list(live_memory):
         if one is not but and not hasattr(one, "_owner"):
             low, there = one._extent()
             if there and low <= address and address + size <= low + there:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import copies
-from .devices import CUDARuntimeError, Device
+from .current_device import CUDARuntimeError
+from .devices import Device
 from .memory import BaseMemory
 
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from .devices import CUDARuntimeError, current_device
-from .memory import TOTAL_MEMORY, UNIT, BaseMemory, Memory, flat_bytes, reserve, reserved_bytes
+from .current_device import CUDARuntimeError, current_device
+from .device_memory import TOTAL_MEMORY, reserve, reserved_bytes
+from .memory import UNIT, BaseMemory, Memory, flat_bytes
 from .memory_hooks import call as call_hooks
 from .memory_pointer import MemoryPointer
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from . import cuda
-from .devices import Device, current_device
+from .current_device import current_device
+from .devices import Device
 
 
 class _PerfCaseResult:

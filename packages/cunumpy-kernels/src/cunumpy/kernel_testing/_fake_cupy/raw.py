@@ -24,7 +24,7 @@ from cunumpy.kernels._raw_kernel import (
 
 from . import asynchrony, kernel_cache
 from .cuda import CompileException, CUDADriverError, getDeviceProperties
-from .devices import CUDARuntimeError, check_reachable
+from .current_device import CUDARuntimeError, check_reachable
 from .memory import ManagedMemory, UnownedMemory
 from .memory_history import WholeMemory, memory_at
 from .memory_pointer import MemoryPointer

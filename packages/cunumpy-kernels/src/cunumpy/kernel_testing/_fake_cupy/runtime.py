@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from . import _api, copies, memory, pinned_memory
-from .cuda import CUDA_VERSION, Event, Stream, _BaseStream, getDeviceProperties, known_events, known_streams
-from .devices import (
-    CUDARuntimeError,
-    Device,
-    check_device,
-    current_device,
-    device_count,
-    set_device,
+from .cuda import (
+    CUDA_VERSION,
+    Event,
+    Stream,
+    _BaseStream,
+    get_elapsed_time,
+    getDeviceProperties,
+    known_events,
+    known_streams,
 )
+from .current_device import CUDARuntimeError, check_device, current_device, device_count, set_device
+from .device_memory import mem_info
+from .devices import Device
 from .memory_history import memory_at
 
 _ERRORS = {
@@ -395,8 +399,6 @@ def eventSynchronize(event: int) -> None:
 
 def eventElapsedTime(start: int, end: int) -> float:
     """Return the time between two events in milliseconds."""
-    from .cuda import get_elapsed_time
-
     return get_elapsed_time(_event(start), _event(end))
 
 
@@ -425,7 +427,7 @@ def contents() -> dict[str, Any]:
         "getDevice": current_device,
         "setDevice": set_device,
         "getDeviceCount": device_count,
-        "memGetInfo": memory.mem_info,
+        "memGetInfo": mem_info,
         "driverGetVersion": lambda: CUDA_VERSION,
         "runtimeGetVersion": lambda: CUDA_VERSION,
         "deviceSynchronize": lambda: Device().synchronize(),

@@ -9,6 +9,8 @@ import itertools
 import threading
 from typing import Any, Protocol
 
+from .current_stream import get_current_stream
+
 Clock = dict[int, int]
 lock = threading.RLock()
 _of_thread = threading.local()
@@ -45,8 +47,6 @@ def key_of(stream: Any) -> int:
 
 def current_key() -> int:
     """Return the number of the current stream."""
-    from .cuda import get_current_stream
-
     return enter(get_current_stream())
 
 

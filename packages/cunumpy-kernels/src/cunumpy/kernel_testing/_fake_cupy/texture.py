@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .array_base import target, used
-from .devices import CUDARuntimeError
+from .current_device import CUDARuntimeError
 from .ndarray import ndarray
 
 _CONSTANTS = {
