@@ -18,7 +18,7 @@ from cunumpy.arguments._protocol import expand
 from cunumpy.errors import ArgumentTypeError, BackendUnavailableError, MissingCompilerError
 from cunumpy.kernels._cpu_device import launch as cpu
 from cunumpy.kernels._cpu_device.build import Library, build_cache, cache_folder, program_of
-from cunumpy.kernels._cpu_device.checking import Argument, array_arguments
+from cunumpy.kernels._cpu_device.checked_arguments import Argument, array_arguments
 from cunumpy.kernels._cpu_device.compiler import Compiler, find_compiler, named_compiler
 from cunumpy.kernels._cpu_device.limits import UNLIMITED_THREADS, check_registers
 from cunumpy.kernels._cuda_kernel import CudaKernel

@@ -31,13 +31,14 @@ from cunumpy.kernels._cpu_device.analysis import (
     analyse,
     own_text,
 )
-from cunumpy.kernels._cpu_device.checking import (
-    Checks,
+from cunumpy.kernels._cpu_device.checked_library import (
+    CHECKS_DIR,
     call_our_copies,
     checks_object,
     constant_variables,
     library_memory,
 )
+from cunumpy.kernels._cpu_device.checking import Checks
 from cunumpy.kernels._cpu_device.compiler import (
     INCLUDE_DIR,
     PREDEFINED,
@@ -449,8 +450,9 @@ def _local_memory(folder: Path) -> int:
 
 @functools.cache
 def _own_digest() -> str:
-    """Return a hash of our own headers and of the code that makes translation units."""
-    files = [*sorted(INCLUDE_DIR.rglob("*")), *sorted(Path(__file__).parent.glob("*.py"))]
+    """Return a hash of our own headers, of what checks accesses and of the code that makes translation units."""
+    own = Path(__file__).parent
+    files = [*sorted(INCLUDE_DIR.rglob("*")), *sorted(CHECKS_DIR.iterdir()), *sorted(own.glob("*.py"))]
     return build_hash([[str(path), path.read_bytes().hex()] for path in files if path.is_file()])
 
 

@@ -1,37 +1,24 @@
-"""Checked launches: arguments in memory of their own, and the reports of what ``check.cpp`` found.
-
-Each array is copied to a place with nothing around it, so that every access belongs to the nearest one, however far it
-is off. Arrays that share memory share their place.
-"""
+"""Checked launches, and the reports of what ``native/checks`` found."""
 
 from __future__ import annotations
 
 import ctypes
-import mmap
 import re
 import subprocess
-import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.arguments._packing import member_of
 from cunumpy.cuda import cuda_include_dir
 from cunumpy.cuda._locks import new_lock
-from cunumpy.kernels._build_cache import build_hash
-from cunumpy.kernels._cpu_device.analysis import own_text
-from cunumpy.kernels._cpu_device.compiler import GENERATED, INCLUDE_DIR, Compiler, run_compiler
+from cunumpy.kernels._cpu_device.checked_arguments import Argument, Arguments, address_of, extent_of
+from cunumpy.kernels._cpu_device.checked_library import ARGUMENT, SHARED, Given
+from cunumpy.kernels._cpu_device.compiler import GENERATED, INCLUDE_DIR
 from cunumpy.kernels._cpu_device.source import MAX_SHARED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from cunumpy.cuda import CudaParameter
-    from cunumpy.kernels._build_cache import BuildCache
-
-_SOURCE = INCLUDE_DIR / "cunumpy_cpu" / "check.cpp"
 
 # --- reports ----------------------------------------------------------------------------------------------------------
 
@@ -106,113 +93,10 @@ _ACCESSES = ("read", "write", "atomic", "volatile read", "volatile write", "acce
 _NO_REGION = 2**64 - 1
 
 FAULT = "a fault that was noted"
-"""The text of the trap where a fault ends a launch, as in check.cpp."""
-
-# --- what a library has -----------------------------------------------------------------------------------------------
-
-_ARGUMENT, _VARIABLE, _SHARED = range(3)
-
-_SYMBOL = re.compile(
-    r"\s*\d+: (?P<value>[0-9a-f]+)\s+(?P<size>\w+)\s+(?P<kind>TLS|OBJECT)\s+\w+\s+\w+\s+(?P<at>\d+) (?P<name>.+)"
-)
-_SECTION = re.compile(r"\s*\[\s*(\d+)\] (\S+)")
-_OURS = re.compile(
-    r"(?:threadIdx|blockIdx|blockDim|gridDim|cunumpy_cpu\w*|(?:cunumpy_cpu\w*|std)::.*|.*::__func__"
-    r"|(?:guard variable|TLS|vtable|typeinfo).*"
-    r"|completed\.\d+|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|__(?:dso_handle|TMC_END__|(?:EH_)?FRAME\w*|\w+_array_entry))$"
-)
-"""Symbols that are no variables of a kernel's."""
-
-_SCALAR = 16
-"""Variables up to so many bytes may count on CUDA's zero: counters and flags."""
-
-_CONSTANT = re.compile(r"\b__constant__\b(?:\b(?:__align__|alignas)\s*\([^()]*\)|[^;{}()=])*?\b(\w+)\s*(?:\[|=|;|\{)")
+"""The text of the trap where a fault ends a launch, as in ``faults.hpp``."""
 
 
-def constant_variables(preprocessed: str) -> set[str]:
-    """Return the names of the variables that a kernel may not write, though the C++ compiler does not know that."""
-    return set(_CONSTANT.findall(own_text(preprocessed, [str(INCLUDE_DIR)])))
-
-
-def library_memory(library: Path, constant: set[str]) -> list[tuple[int, int, int, str, bool, bool]]:
-    """Return the shared memory and the variables of a checked library.
-
-    Returns
-    -------
-    list of (memory, begin, bytes, name, read_only, unwritten)
-        Dynamic shared memory has -1 bytes: a launch says how many.
-    """
-    listed = subprocess.run(
-        ["readelf", "-SsWC", str(library)], capture_output=True, text=True, errors="replace", check=False
-    ).stdout
-    sections: dict[int, str] = {}
-    found: dict[tuple[int, int], tuple[int, int, int, str, bool, bool]] = {}
-    dynamic: set[str] = set()
-    for line in listed.splitlines():
-        if (section := _SECTION.match(line)) is not None:
-            sections[int(section[1])] = section[2]
-        if (symbol := _SYMBOL.match(line)) is None or _OURS.match(symbol["name"]):
-            continue
-        name = re.sub(r"\[abi:\w+\]", "", symbol["name"]).rpartition("::")[2].strip()
-        begin, size = int(symbol["value"], 16), int(symbol["size"], 0)
-        where = sections.get(int(symbol["at"]), "")
-        if symbol["kind"] == "TLS":
-            if not size:  # they all begin at the same address, each for kernels of its own
-                dynamic.add(name)
-                name = " or ".join(sorted(dynamic))
-            found[_SHARED, begin] = _SHARED, begin, size or -1, name, False, True
-        elif size:
-            read_only = where.startswith((".rodata", ".data.rel.ro")) or name.partition(".")[0] in constant
-            found.setdefault(
-                (_VARIABLE, begin),
-                (
-                    _VARIABLE,
-                    begin,
-                    size,
-                    name,
-                    read_only,
-                    where.startswith(".bss") and not read_only and size > _SCALAR,
-                ),
-            )
-    return [found[key] for key in sorted(found)]
-
-
-def checks_object(compiler: Compiler, cache: BuildCache) -> Path:
-    """Return the object that all checked libraries are linked with, compiled unless that was done."""
-    headers = [path.read_text(encoding="utf-8") for path in (_SOURCE, _SOURCE.parent / "races.hpp")]
-
-    def build(folder: Path) -> None:
-        flags = ["-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-w"]
-        run_compiler(
-            compiler, [*flags, "-c", str(_SOURCE), "-o", "checks.o"], None, "the CPU device's checking mode", folder
-        )
-
-    return cache.get(f"checks-{build_hash([headers, compiler.identity])}", build) / "checks.o"
-
-
-def call_our_copies(path: Path) -> None:
-    """Let an object call ``check.cpp`` for copies of structs, where clang before version 15 calls the C library."""
-    names = [f"--redefine-sym={name}=__tsan_{name}" for name in ("memcpy", "memmove", "memset")]
-    try:
-        subprocess.run(["objcopy", *names, str(path)], capture_output=True, check=False)
-    except OSError:  # there are no binutils, so no place is told either
-        return
-
-
-class _Given(ctypes.Structure):  # as in check.cpp
-    _fields_ = (
-        ("begin", ctypes.c_ulonglong),
-        ("bytes", ctypes.c_ulonglong),
-        ("room", ctypes.c_ulonglong),
-        ("owned", ctypes.c_void_p),
-        ("memory", ctypes.c_uint),
-        ("shift", ctypes.c_uint),
-        ("read_only", ctypes.c_uint),
-        ("unwritten", ctypes.c_uint),
-    )
-
-
-class _Part(ctypes.Structure):
+class _Part(ctypes.Structure):  # as in faults.hpp
     _fields_ = tuple((name, ctypes.c_ulonglong) for name in ("kind", "block", "thread", "place"))
 
 
@@ -226,226 +110,6 @@ class _Fault(ctypes.Structure):
         ("index", ctypes.c_longlong),
         ("text", ctypes.c_char * 232),
     )
-
-
-# --- arguments --------------------------------------------------------------------------------------------------------
-
-
-class Argument(NamedTuple):
-    """An array that a kernel is given.
-
-    Attributes
-    ----------
-    name : str
-        The parameter, or a field of it: ``"x"``, ``"particles.x"``.
-    array : ndarray
-    const : bool
-    """
-
-    name: str
-    array: np.ndarray[Any, Any]
-    const: bool
-
-
-def array_arguments(parameters: Sequence[CudaParameter], values: Sequence[Any]) -> Iterator[tuple[int, Argument]]:
-    """Yield the arrays of all arguments, with the number of the argument."""
-    for number, (parameter, value) in enumerate(zip(parameters, values, strict=True)):
-        for argument in _arrays_of(parameter, value, parameter.name):
-            yield number, argument
-
-
-def _arrays_of(parameter: CudaParameter, value: Any, name: str) -> Iterator[Argument]:
-    if parameter.pointer or parameter.view_ndim is not None:
-        if isinstance(value, np.ndarray):
-            yield Argument(name, value, parameter.const)
-    elif parameter.struct is not None and type(value) is not np.void:
-        for field in parameter.struct.fields:
-            try:
-                member = member_of(value, field.name)
-            except (AttributeError, LookupError, TypeError):
-                continue
-            yield from _arrays_of(field, member, f"{name}.{field.name}")
-
-
-class _Place(NamedTuple):
-    """Where arrays that share memory are while the kernel runs."""
-
-    low: int  # the first address of the originals
-    size: int
-    begin: int  # the address of the copy
-    copy: np.ndarray[Any, Any]
-    original: np.ndarray[Any, Any]
-    owned: np.ndarray[Any, Any] | None
-    read_only: bool
-    arguments: list[Argument]
-
-
-_GAPS = (1 << 32, 1 << 28, 1 << 24, 1 << 20)
-"""Bytes around each place, which take no memory; fewer where the system gives no more."""
-
-_SLOT = 1 << 28
-"""Memory that is kept for the next launch has slots of so many bytes, and in all no more is in use."""
-
-
-class _Memory:
-    """Memory for the arrays of launches: slots with gaps around.
-
-    Parameters
-    ----------
-    sizes : list of int
-        What the slots have to hold.
-    """
-
-    def __init__(self, sizes: list[int]) -> None:
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (0x4000 if sys.platform == "linux" else 0)  # MAP_NORESERVE
-        self.used = [0] * max(len(sizes), 8)
-        for self.gap in _GAPS:
-            self.slot = max([_SLOT if self.gap == _GAPS[0] else 0, *sizes]) + 8192
-            self.slot += -self.slot % 4096
-            slots = len(self.used) if self.gap == _GAPS[0] else len(sizes)
-            try:
-                memory = mmap.mmap(-1, self.gap + slots * (self.slot + self.gap), flags=flags)
-            except (OSError, ValueError, OverflowError):
-                if self.gap == _GAPS[-1]:
-                    raise
-                continue
-            self.bytes = np.frombuffer(memory, np.uint8)
-            return
-
-    def fits(self, sizes: list[int]) -> bool:
-        return len(sizes) <= len(self.used) and max(sizes, default=0) + 8192 <= self.slot and self.gap == _GAPS[0]
-
-    def begin(self, number: int) -> int:
-        """Return where a slot begins, in `bytes`."""
-        return self.gap + number * (self.slot + self.gap)
-
-
-_kept: list[_Memory] = []
-"""Memory of the last launch, which the system need not clear again for the next one; or none."""
-
-
-def _memory_for(sizes: list[int]) -> _Memory:
-    """Return memory of a former launch, or new."""
-    try:
-        memory = _kept.pop()
-    except IndexError:
-        return _Memory(sizes)
-    return memory if memory.fits(sizes) else _Memory(sizes)
-
-
-def _bytes_at(address: int, size: int) -> np.ndarray[Any, Any]:
-    return (
-        np.frombuffer(memoryview((ctypes.c_ubyte * size).from_address(address)), np.uint8)
-        if size
-        else np.empty(0, np.uint8)
-    )
-
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
-def _extent(array: np.ndarray[Any, Any]) -> tuple[int, int]:
-    """Return the first address, and that behind the last byte."""
-    low = high = _address(array)
-    if array.size == 0:
-        return low, low
-    for size, stride in zip(array.shape, array.strides, strict=True):
-        low, high = low + min(0, (size - 1) * stride), high + max(0, (size - 1) * stride)
-    return low, high + array.itemsize
-
-
-class Arguments:
-    """The arrays of a launch, copied to places of their own; `write_back` copies what was changed.
-
-    Parameters
-    ----------
-    arguments : list of Argument
-    """
-
-    def __init__(self, arguments: Sequence[Argument]) -> None:
-        groups: list[tuple[int, int, list[Argument]]] = []
-        for low, high, argument in sorted(((*_extent(one.array), one) for one in arguments), key=lambda one: one[:2]):
-            # An empty view may begin where the next array does.
-            if groups and (low < groups[-1][1] or low == groups[-1][0]):
-                first, last, members = groups[-1]
-                groups[-1] = first, max(last, high), [*members, argument]
-            else:
-                groups.append((low, high, [argument]))
-        self._memory = _memory_for([high - low for low, high, _ in groups])
-        memory = self._memory.bytes
-        base = _address(memory)
-        self.begin, self.end = base, base + memory.size
-        self.places: list[_Place] = []
-        for number, (low, high, members) in enumerate(groups):
-            size = high - low
-            at = self._memory.begin(number)
-            at += (low - base - at) % 4096  # aligned as before
-            self._memory.used[number] = max(self._memory.used[number], size)
-            copy, original = memory[at : at + size], _bytes_at(low, size)
-            copy[:] = original
-            read_only = all(one.const or not one.array.flags.writeable for one in members)
-            owned = _owned(low, size, members)
-            self.places.append(_Place(low, size, base + at, copy, original, owned, read_only, members))
-
-    def moved(self, address: int) -> int:
-        """Return where what was at an address is now."""
-        for place in self.places:
-            if place.low <= address < place.low + place.size or address == place.low:
-                return address - place.low + place.begin
-        return address
-
-    def repacked(self, packed: Sequence[Any], numbers: set[int]) -> list[Any]:
-        """Return packed arguments with the addresses of the copies, also in structs and views.
-
-        Those of `numbers` are made from arrays.
-        """
-        result = list(packed)
-        starts = {_address(one.array) for place in self.places for one in place.arguments} - {0}
-        for number, value in enumerate(packed):
-            if type(value) is int or (number in numbers and isinstance(value, np.integer)):
-                result[number] = self.moved(int(value))
-            elif value.nbytes >= 8:
-                record = np.array(value)
-                words = record.reshape(-1).view(np.uint8)
-                words = words[: words.size // 8 * 8].view(np.uint64)
-                for index, word in enumerate(words.tolist()):
-                    if word in starts:  # no number is one by accident
-                        words[index] = self.moved(word)
-                result[number] = record
-        return result
-
-    def write_back(self) -> None:
-        """Copy what the kernel may have changed to the arrays, once."""
-        for place in self.places:
-            if not place.read_only:
-                np.copyto(place.original, place.copy, where=True if place.owned is None else place.owned)
-        if self._memory.gap == _GAPS[0] and sum(self._memory.used) <= _SLOT:
-            _kept[:] = [self._memory]
-
-    def regions(self) -> Iterator[tuple[_Given, _Place]]:
-        """Yield what ``check.cpp`` has to know of each place."""
-        for place in self.places:
-            items = {one.array.itemsize for one in place.arguments}
-            shift = min(3 if item % 8 == 0 else 2 if item % 4 == 0 else 1 if item % 2 == 0 else 0 for item in items)
-            owned = None if place.owned is None else _address(place.owned)
-            yield _Given(place.begin, place.size, place.size, owned, _ARGUMENT, shift, place.read_only, 0), place
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
-def _owned(low: int, size: int, arguments: list[Argument]) -> np.ndarray[Any, Any] | None:
-    """Return of each byte whether it belongs to an array; None if all do."""
-    if any(one.array.flags.forc and one.array.nbytes == size for one in arguments) or size > 1 << 30:
-        return None
-    owned = np.zeros(size, bool)
-    for _, array, _ in arguments:
-        if array.size:
-            view = np.ndarray((*array.shape, array.itemsize), bool, owned, _address(array) - low, (*array.strides, 1))
-            view[...] = True
-    return None if owned.all() else owned
 
 
 # --- launches ---------------------------------------------------------------------------------------------------------
@@ -485,7 +149,7 @@ _kept_for_races = _Kept()
 
 
 class Checks:
-    """What a checked library has beside its kernels: it tells ``check.cpp`` of memory, and says what that has found.
+    """What a checked library has beside its kernels: it tells ``native/checks`` of memory, and says what that found.
 
     Parameters
     ----------
@@ -512,18 +176,18 @@ class Checks:
 
     def begin(self, arguments: Arguments, blocks: int, shared_mem: int, *, cooperative: bool) -> None:
         """Begin a launch; `end` has to follow, on the same thread."""
-        given: list[_Given] = []
+        given: list[Given] = []
         self._names = []
         for region, place in arguments.regions():
             given.append(region)
-            self._names.append((_ARGUMENT, place))
+            self._names.append((ARGUMENT, place))
         for memory, begin, size, name, read_only, unwritten in self._memory:
             bytes_ = shared_mem if size < 0 else size
             room = MAX_SHARED_BYTES if size < 0 else size
-            shift = 2 if memory == _SHARED or size % 8 else 3
-            given.append(_Given(begin, bytes_, room, None, memory, shift, read_only, unwritten))
+            shift = 2 if memory == SHARED or size % 8 else 3
+            given.append(Given(begin, bytes_, room, None, memory, shift, read_only, unwritten))
             self._names.append((memory, (name, bytes_, size < 0)))
-        self._given = (_Given * len(given))(*given)  # in use until the end of the launch
+        self._given = (Given * len(given))(*given)  # in use until the end of the launch
         self._library.cunumpy_check_begin(
             ctypes.c_ulonglong(blocks),
             ctypes.c_int(cooperative),
@@ -582,9 +246,9 @@ class Checks:
             (
                 one
                 for memory, place in self._names
-                if memory == _ARGUMENT
+                if memory == ARGUMENT
                 for one in place.arguments
-                if _address(one.array) == fault.at - place.begin + place.low
+                if address_of(one.array) == fault.at - place.begin + place.low
                 and (one.array.shape[axis : axis + 1] == (int(extent),) or (axis < 0 and one.array.size == int(extent)))
             ),
             None,
@@ -596,7 +260,7 @@ class Checks:
         return target, _described(argument)
 
     def _target(self, fault: _Fault, memory: int, what: Any) -> tuple[str, str]:
-        if memory == _ARGUMENT:
+        if memory == ARGUMENT:
             argument = min(what.arguments, key=lambda one: _distance(fault.at - what.begin + what.low, one))
             name, array = argument.name, argument.array
             index = _index(fault.at - what.begin + what.low, array)
@@ -606,12 +270,12 @@ class Checks:
             elif index is None:
                 remark += f", with strides {array.strides}"
             if index is None:
-                return f"byte {fault.at - what.begin + what.low - _address(array)} of {name}", remark
+                return f"byte {fault.at - what.begin + what.low - address_of(array)} of {name}", remark
             return f"{name}[{index}]", remark
         name, size, dynamic = what
         offset = fault.at - fault.index
         kind = (
-            "dynamic shared memory" if dynamic else "shared memory" if memory == _SHARED else "a variable of the module"
+            "dynamic shared memory" if dynamic else "shared memory" if memory == SHARED else "a variable of the module"
         )
         remark = f"{name} is {kind} of {size} bytes"
         if fault.kind == _READ_ONLY:
@@ -676,13 +340,13 @@ def _position(number: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _distance(address: int, argument: Argument) -> int:
-    low, high = _extent(argument.array)
+    low, high = extent_of(argument.array)
     return 0 if low <= address < high else low - address if address < low else address - high + 1
 
 
 def _index(address: int, array: np.ndarray[Any, Any]) -> str | None:
     """Return the index of an element, perhaps of one that is not there; None if no element can begin there."""
-    offset = address - _address(array)
+    offset = address - address_of(array)
     if array.ndim == 1 and array.strides[0]:
         index, rest = divmod(offset, array.strides[0])
         return str(index) if 0 <= rest < array.itemsize else None

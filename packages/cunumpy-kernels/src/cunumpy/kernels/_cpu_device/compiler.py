@@ -234,7 +234,7 @@ def optimisation_flags(compiler: Compiler) -> list[str]:
 
 
 def checking_flags(compiler: Compiler) -> list[str]:
-    """Return the flags by which a kernel calls us at each access to memory; see ``check.cpp``."""
+    """Return the flags by which a kernel calls us at each access to memory; see ``native/checks``."""
     flags = [
         "-O1" if compiler.is_clang else "-O3",  # clang forgets lines
         "-g1",

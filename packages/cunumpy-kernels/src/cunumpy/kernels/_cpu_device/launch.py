@@ -17,7 +17,8 @@ from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
 from cunumpy.kernels._builds import HeaderHash
 from cunumpy.kernels._cpu_device.analysis import GRID_STRIDE, MERGED_LOOPS
 from cunumpy.kernels._cpu_device.build import Library, Program, build_cache, program_of
-from cunumpy.kernels._cpu_device.checking import FAULT, LOCK, Argument, Arguments, Checks, array_arguments
+from cunumpy.kernels._cpu_device.checked_arguments import Argument, Arguments, array_arguments
+from cunumpy.kernels._cpu_device.checking import FAULT, LOCK, Checks
 from cunumpy.kernels._cpu_device.limits import check_raw_registers, check_registers, refuse_shared
 from cunumpy.kernels._raw_kernel import CONST_POINTER_KIND
 

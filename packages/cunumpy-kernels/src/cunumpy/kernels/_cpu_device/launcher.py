@@ -21,7 +21,7 @@ from cunumpy._threads import thread_count
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import CompileError
 from cunumpy.kernels._build_cache import build_hash
-from cunumpy.kernels._cpu_device.compiler import find_compiler, run_compiler
+from cunumpy.kernels._cpu_device.compiler import INCLUDE_DIR, find_compiler, run_compiler
 from cunumpy.kernels._raw_kernel import CONST_POINTER_KIND, FLOATING_KIND, POINTER_KIND
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("cunumpy")
 
-_SOURCE = Path(__file__).parent / "native" / "launcher.cpp"
+_SOURCE = Path(__file__).parent / "native" / "launcher" / "launcher.cpp"
+_SHARED = INCLUDE_DIR / "cunumpy_cpu" / "launch.hpp"
 
 _POINTER, _VIEW, _NUMBER, _OTHER = range(4)
 
@@ -116,7 +117,7 @@ class Function:
         return message.value.decode(errors="replace") if failed else None
 
 
-class _Launch(ctypes.Structure):  # as in entry.hpp
+class _Launch(ctypes.Structure):  # as in launch.hpp
     _fields_ = (
         ("grid", ctypes.c_uint * 3),
         ("block", ctypes.c_uint * 3),
@@ -253,4 +254,5 @@ def _load(cache: BuildCache) -> Any:
 
 @functools.cache
 def _source_digest() -> str:
-    return build_hash([path.read_text(encoding="utf-8") for path in sorted(_SOURCE.parent.iterdir()) if path.is_file()])
+    files = [_SHARED, *sorted(path for path in _SOURCE.parent.iterdir() if path.is_file())]
+    return build_hash([path.read_text(encoding="utf-8") for path in files])

@@ -95,7 +95,7 @@ CUNUMPY_CPU_PLAIN static int run_blocks_in_turn(cunumpy_cpu_launch* launch, void
 }  // namespace cunumpy_cpu
 
 #ifdef CUNUMPY_CPU_CHECK
-// Called by check.cpp, from anywhere in a kernel.
+// Called by native/checks, from anywhere in a kernel.
 extern "C" [[noreturn]] __attribute__((visibility("hidden"), used)) void cunumpy_cpu_check_fail(const char* message) {
     cunumpy_cpu::fail("%s", message);
 }

@@ -25,7 +25,7 @@ struct FiberBlocks<kernel, void (*)(P...)> : Parameters<P...> {
             block.grid_shape = gridDim;
             block.dynamic_bytes = launch.shared_bytes;
             block.fibers = launch.fibers;
-            block.grid_barrier = (GridBarrier*)launch.grid_barrier;
+            block.grid_barrier = launch.grid_barrier;
             block.schedule = launch.schedule;
             run_block_fibers(thread, (void*)arguments, block);
         });

@@ -16,7 +16,7 @@
 #include "trap.hpp"
 #include "vector_types.hpp"
 #ifdef CUNUMPY_CPU_CHECK
-#include "race_hooks.hpp"
+#include "check_hooks.hpp"
 #endif
 
 // The stack of a thread has 2^CUNUMPY_CPU_STACK_SHIFT bytes, 256 KiB, and a guard below.

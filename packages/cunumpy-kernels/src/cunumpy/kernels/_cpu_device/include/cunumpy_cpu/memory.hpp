@@ -64,7 +64,7 @@ CUNUMPY_CPU_HINTED(float4)
 CUNUMPY_CPU_HINTED(double2)
 #undef CUNUMPY_CPU_HINTED
 
-// In checked builds check.cpp looks at the memory; the compiler would not show it.
+// In checked builds native/checks looks at the memory; the compiler would not show it.
 #ifdef CUNUMPY_CPU_CHECK
 extern "C" __attribute__((weak, visibility("hidden"))) void cunumpy_check_range(void* to, const void* from, size_t size);
 #define CUNUMPY_CPU_CHECK_RANGE(to, from, size) \

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "launch.hpp"
 #include "places.hpp"
 
 // What the system puts before the names of C.
@@ -109,12 +110,6 @@ static int cunumpy_cpu_guard(void** place, void (*work)(void*), void* argument) 
 }
 [[noreturn]] static void cunumpy_cpu_leave(void* place) { _longjmp(*(jmp_buf*)place, 1); }
 #endif
-
-// Shared by the blocks of a cooperative launch, which all run at the same time; zero, but for the number of blocks.
-// `ended` are all that no longer run, `failed` those that a trap has ended.
-struct GridBarrier {
-    unsigned int blocks, arrived, round, ended, failed;
-};
 
 struct TrapState {
     void* place;  // where cunumpy_cpu_leave goes; null when the kernel has ended, or is being left

@@ -1,8 +1,12 @@
 // Calls of elementwise and reduction kernels whose arguments leave no question: types, shapes and layouts are decided
-// here as in _elementwise_kernel.py and _reduction_kernel.py, which do everything else. Included by launcher.cpp.
+// here as in _elementwise_kernel.py and _reduction_kernel.py, which do everything else.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+
+#include "arguments.hpp"
+#include "launch_blocks.hpp"
 
 namespace {
 

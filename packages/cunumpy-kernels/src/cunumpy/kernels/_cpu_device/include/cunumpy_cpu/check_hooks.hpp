@@ -1,4 +1,4 @@
-// What checked builds tell the part of them that looks at accesses to memory, in races.hpp: which thread runs, and what
+// What checked builds tell the part of them that looks at accesses to memory, native/checks: which thread runs, and what
 // orders accesses. That part is an object of its own, which is not instrumented; a unit without it tells nobody.
 #pragma once
 
