@@ -9,6 +9,13 @@
 #include "fibers.hpp"
 #include "launch.hpp"
 
+// Before a loop whose iterations don't depend on each other.
+#ifdef __clang__  // which has no such pragma
+#define CUNUMPY_CPU_INDEPENDENT
+#else
+#define CUNUMPY_CPU_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace cunumpy_cpu {
 
 template <unsigned int... I>
@@ -192,7 +199,7 @@ struct Loops<kernel, void (*)(P...)> : Parameters<P...> {
                     const unsigned int begin = blockIdx.x * blockDim.x;
                     expect(begin <= 0x7fffffffu - 1024);
 #endif
-#pragma GCC ivdep
+                    CUNUMPY_CPU_INDEPENDENT
                     for (unsigned int x = 0; x < width; ++x) {
                         threadIdx.x = x;
                         kernel(p...);
@@ -241,7 +248,7 @@ struct MergedLoops<kernel, block_width, find, between, void (*)(P...)> : Paramet
     __attribute__((noinline, flatten)) static void some(int x, int end, P... p) {
         expect(x >= 0);
         if (end - x > 64) {
-#pragma GCC ivdep
+            CUNUMPY_CPU_INDEPENDENT
             for (; x < end; ++x) {
                 threadIdx.x = (unsigned int)x;
                 kernel(p...);
@@ -275,7 +282,7 @@ struct MergedLoops<kernel, block_width, find, between, void (*)(P...)> : Paramet
             x = 1;
         }
         expect(x >= 1);
-#pragma GCC ivdep
+        CUNUMPY_CPU_INDEPENDENT
         for (; x < end; ++x) {
             if constexpr (has_edges) between(x, p...);
             threadIdx.x = (unsigned int)x;
@@ -329,7 +336,7 @@ struct GridStrideLoops<kernel, step, active, void (*)(P...)> : Parameters<P...> 
         expect(blockDim.x >= 1 && blockDim.x <= 0x7fffffffu);
         expect(first <= 0x7fffffffu && last <= 0x7fffffffu);
         const int end = (int)last;
-#pragma GCC ivdep
+        CUNUMPY_CPU_INDEPENDENT
         for (int x = (int)first; x < end; ++x) {
             threadIdx.x = (unsigned int)x;
             if (all || active(pass, p...)) step(pass, p...);
@@ -408,10 +415,10 @@ struct SplitLoops<kernel, block, void (*)(P...)> : Parameters<P...> {
 #ifdef CUNUMPY_CPU_CHECK
 namespace cunumpy_cpu {
 
-CUNUMPY_CPU_PLAIN __attribute__((noinline)) static unsigned int* place_of_index() { return &threadIdx.x; }
+CUNUMPY_CPU_PLAIN __attribute__((noinline, unused)) static unsigned int* place_of_index() { return &threadIdx.x; }
 
 // Threads that have returned can't come to a barrier; on a GPU what the others do then is not defined.
-CUNUMPY_CPU_PLAIN __attribute__((noinline)) static void check_barrier(const bool* ended, const char* file, unsigned int line) {
+CUNUMPY_CPU_PLAIN __attribute__((noinline, unused)) static void check_barrier(const bool* ended, const char* file, unsigned int line) {
     if (ended != nullptr) {
         const unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
         unsigned int count = 0;
