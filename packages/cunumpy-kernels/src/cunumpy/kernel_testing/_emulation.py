@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cunumpy._backend import use_backend
-from cunumpy._gate import describe
+from cunumpy._gate import as_strings, describe
 from cunumpy.arguments._current_device import current_device
 from cunumpy.arguments._protocol import expand
 from cunumpy.errors import ArgumentTypeError, BackendUnavailableError, MissingCompilerError
@@ -22,7 +22,9 @@ from cunumpy.kernels._cpu_device.checked_arguments import Argument, array_argume
 from cunumpy.kernels._cpu_device.compiler import Compiler, find_compiler, named_compiler
 from cunumpy.kernels._cpu_device.limits import UNLIMITED_THREADS, check_registers
 from cunumpy.kernels._cuda_kernel import CudaKernel
+from cunumpy.kernels._cuda_program import CudaProgram
 from cunumpy.kernels._emulated import EMULATOR
+from cunumpy.kernels._finite_checks import floating_arrays
 
 from ._stand_in import fake_cupy_active, host_buffer, is_fake_array
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 _Key = tuple[Compiler, tuple[str, ...], bool, bool, bool, bool, str]
 
-_libraries: weakref.WeakKeyDictionary[CudaKernel, dict[_Key, Library]] = weakref.WeakKeyDictionary()
+_libraries: weakref.WeakKeyDictionary[CudaProgram, dict[_Key, Library]] = weakref.WeakKeyDictionary()
 """What was compiled of each kernel, by compiler, options, size of grids, debug mode, checks, order and headers."""
 
 
@@ -111,7 +113,7 @@ class Emulation(NamedTuple):
         if kernel.check_finite:
             text = f"{kernel._owner} (grid {blocks}, block {threads})"
             kernel._check_host_arrays(values, text)
-            for name, array in kernel._floating_arrays(args):
+            for name, array in floating_arrays(kernel.signature, args):
                 if is_fake_array(array):
                     kernel._check_host_arrays([host_buffer(array)], f"{text}, {name!r}")
 
@@ -140,22 +142,22 @@ class Emulation(NamedTuple):
             cpu.cpu_kernel(kernel).fail(trap, *kernel.launch_shape(n_threads, args=args))
         return trap is None
 
-    def compile(self, kernel: CudaKernel) -> None:
+    def compile(self, kernel: CudaProgram) -> None:
         """Compile a kernel with the headers as they are now, unless that was done."""
         self._library(kernel, False)
 
-    def is_compiled(self, kernel: CudaKernel) -> bool:
+    def is_compiled(self, kernel: CudaProgram) -> bool:
         """Tell whether this process has it compiled with the headers as they are now."""
         return self._key(kernel, False) in _libraries.get(kernel, {})
 
-    def _key(self, kernel: CudaKernel, wide: bool) -> _Key:
+    def _key(self, kernel: CudaProgram, wide: bool) -> _Key:
         compiler = self.compiler or find_compiler()
         debug = kernel.debug is not False
         ordered = self.schedule is not None  # results are compared, without checks
         check = cpu.checks_launches(debug) and not ordered
         return compiler, self.options, wide, debug, check, ordered, kernel._headers.digest()
 
-    def _library(self, kernel: CudaKernel, wide: bool) -> Library:
+    def _library(self, kernel: CudaProgram, wide: bool) -> Library:
         key = self._key(kernel, wide)
         found = _libraries.get(kernel, {}).get(key)
         if found is None:
@@ -177,15 +179,7 @@ def make_emulation(function: str, compiler: Any, options: Any, strict: Any = Fal
             f"{function}: argument 'compiler' must be a str or None, got {describe(compiler)}; pass what you would "
             "write in a shell, such as 'clang++'."
         )
-    if isinstance(options, str) or not hasattr(options, "__iter__"):
-        raise ArgumentTypeError(
-            f"{function}: argument 'options' must be a sequence of str, got {describe(options)}"
-            + (f"; pass [{options!r}]." if isinstance(options, str) else ".")
-        )
-    words = tuple(options)
-    for word in words:
-        if not isinstance(word, str):
-            raise ArgumentTypeError(f"{function}: argument 'options' must hold str, got {describe(word)}.")
+    words = tuple(as_strings(options, function=function, argument="options"))
     if not isinstance(strict, bool):
         raise ArgumentTypeError(f"{function}: argument 'strict' must be True or False, got {describe(strict)}.")
     return Emulation(None if compiler is None else named_compiler(compiler, function), words, strict)

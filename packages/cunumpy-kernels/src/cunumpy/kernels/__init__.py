@@ -10,13 +10,14 @@ _require_compatible("cunumpy-kernels")
 from cunumpy.kernels import jit
 from cunumpy.kernels._catalog import KernelCatalog
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
-from cunumpy.kernels._cuda_kernel import CudaKernel, PreparedLaunch
+from cunumpy.kernels._cuda_kernel import CudaKernel
 from cunumpy.kernels._elementwise_kernel import ElementwiseKernel
 from cunumpy.kernels._fuse import fuse
 from cunumpy.kernels._host_implementations import HostImplementations
 from cunumpy.kernels._kernel import Kernel
 from cunumpy.kernels._kernel_array import as_kernel_array, kernel_output, kernel_outputs
 from cunumpy.kernels._metal_kernel import MetalKernel, metal_available
+from cunumpy.kernels._prepared_launch import PreparedLaunch
 from cunumpy.kernels._pyccel_cache import PyccelCache
 from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
 from cunumpy.kernels._raw_kernel import RawKernel, RawModule

@@ -1,50 +1,39 @@
-"""CUDA kernels from source: their arguments checked, compiled when first launched, and launched."""
+"""Launches of CUDA kernels from source, with checked arguments."""
 
 from __future__ import annotations
 
 import operator
-import os
 import sys
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from cunumpy import _backend, _transfers
+from cunumpy import _transfers
 from cunumpy._arrays import is_foreign_device_array
 from cunumpy._gate import as_truth, describe, given
 from cunumpy.arguments._current_device import current_device, device_of_arrays
-from cunumpy.arguments._packer import is_device
-from cunumpy.arguments._packing import check_devices, member_of, packer
-from cunumpy.arguments._protocol import LEAF_TYPES, NUMBER_TYPES, expand, members
-from cunumpy.cuda import (
-    DEBUG_OPTIONS,
-    HostStream,
-    check_cuda,
-    cuda_include_dir,
-    cuda_kernel_names,
-    get_cuda_debug,
-    is_hip,
-)
-from cunumpy.cuda._locks import new_lock
-from cunumpy.cuda._signatures import kernel_declaration, template_argument
-from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, KernelError
-from cunumpy.kernels._builds import Build, HeaderHash, compile_kernel, device_limits, is_plain, no_function
+from cunumpy.arguments._packing import check_devices, packer
+from cunumpy.arguments._protocol import LEAF_TYPES, expand
+from cunumpy.cuda import HostStream, get_cuda_debug
+from cunumpy.errors import ArgumentError, ArgumentTypeError, KernelError
+from cunumpy.kernels._cuda_program import CudaProgram
 from cunumpy.kernels._emulated import EMULATOR
-from cunumpy.kernels._launch_shape import INFERENCES, Inference, arrays_in, block_of, check_grid, extents, grid_for
+from cunumpy.kernels._finite_checks import check_finite
+from cunumpy.kernels._launch_shape import INFERENCES, Inference, block_of, check_grid, extents, grid_for
+from cunumpy.kernels._prepared_launch import PreparedLaunch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
-    from cunumpy.cuda import CompileReport, CudaParameter
+    from cunumpy.kernels._builds import Build
     from cunumpy.kernels._cpu_device.launch import CpuKernel
 
     Shape = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-class CudaKernel:
+class CudaKernel(CudaProgram):
     """A CUDA kernel from C++ source, launched with checked arguments.
 
     Making one needs neither CuPy nor a GPU: the source is parsed, and compiled when the kernel is first launched, for
@@ -113,6 +102,16 @@ class CudaKernel:
     ((8,), (128,))
     """
 
+    _not_pickled = (
+        *CudaProgram._not_pickled,
+        "_checks",
+        "_check_all",
+        "_count",
+        "_has_records",
+        "_plain_block",
+        "_cpu",
+    )
+
     def __init__(
         self,
         source: str,
@@ -130,53 +129,30 @@ class CudaKernel:
         check_finite: bool = False,
         cooperative: bool = False,
     ) -> None:
-        for value, argument in ((source, "source"), (name, "name")):
-            if not isinstance(value, str):
-                raise ArgumentTypeError(f"CudaKernel: argument {argument!r} must be a str, got {describe(value)}.")
-        owner = f"CudaKernel {name!r}"
-        self._name, self._source, self._owner = name, source, owner
-        self._file: Path | None = None
-        self._options = _texts(options, owner, "options")
-        self._include_dirs = tuple(
-            _path(folder, owner, "include_dirs") for folder in _paths(include_dirs, owner, "include_dirs")
+        super().__init__(
+            source,
+            name,
+            options=options,
+            include_dirs=include_dirs,
+            source_dir=source_dir,
+            structs=structs,
+            template_args=template_args,
+            check_signature=check_signature,
+            debug=debug,
+            cooperative=cooperative,
         )
-        self._source_dir = None if source_dir is None else _path(source_dir, owner, "source_dir")
-        if not hasattr(structs, "__iter__"):
-            raise ArgumentTypeError(
-                f"{owner}: argument 'structs' must be several structs, got {describe(structs)}; pass structs=[struct]."
-            )
-        self._structs = tuple(structs)
-        self._template_args = None if template_args is None else _template_args(template_args, owner)
-        self._debug = None if debug is None else as_truth(debug, function=owner, argument="debug")
-        check_signature = as_truth(check_signature, function=owner, argument="check_signature")
-        self._signature: tuple[CudaParameter, ...] | None = None
-        self._bound: int | None = None
-        if check_signature:
-            declaration = kernel_declaration(
-                source,
-                name,
-                structs=self._structs,
-                template_args=self._template_args,
-                defines=_defines(self._options),
-                function=owner,
-            )
-            self._signature = declaration.parameters
-            self._bound = declaration.launch_bounds[0] if declaration.launch_bounds else None
+        owner = self._owner
         # The bound of the declaration is checked when a launch takes this block: one may be given there.
         self._block = block_of(block_size, owner, "block_size", None)
         self._n_threads_from: Callable[[tuple[Any, ...]], Any] | str | None = None
         self.n_threads_from = n_threads_from
         self._check_finite = as_truth(check_finite, function=owner, argument="check_finite")
-        self._cooperative = as_truth(cooperative, function=owner, argument="cooperative")
         self._start()
 
     def _start(self) -> None:
         """Make what is not pickled."""
-        self._builds: dict[tuple[int, bool], Build] = {}
-        self._generation = 0  # counts what is compiled, so that prepared launches see it
-        self._lock = new_lock()
+        super()._start()
         self._cpu: CpuKernel | None = None  # what runs it on the CPU, made when it first does
-        self._headers = HeaderHash(self._source, self._header_folders(), self._source_dir)
         self._plain_block = len(self._block) == 1 and (self._bound is None or self._block[0] <= self._bound)
         self._has_records = any(
             not one.pointer and (one.view_ndim is not None or one.dtype is None or one.dtype.kind == "V")
@@ -189,148 +165,12 @@ class CudaKernel:
             self._checks = [packer(one, f"{self._owner}: argument {one.name!r}").argument for one in self._signature]
             self._check_all = _together(self._checks)
 
-    def _header_folders(self) -> list[Path]:
-        given = [Path(option[2:].strip()) for option in self._options if option.startswith("-I") and option[2:]]
-        return [*self._include_dirs, *given]
-
-    @classmethod
-    def from_file(
-        cls, path: str | Path, name: str | None = None, *, suffix: str = "_cuda.cu", **kwargs: Any
-    ) -> CudaKernel:
-        """Make a kernel of a source file; its folder is the first of `include_dirs`, and `source_dir`.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file, in UTF-8.
-        name : str, optional
-            The kernel; by default the file's name without `suffix`.
-        suffix : str, default: "_cuda.cu"
-            The end of the file's name.
-        **kwargs
-            As for `CudaKernel`.
-
-        Returns
-        -------
-        CudaKernel
-
-        Raises
-        ------
-        FileNotFoundError
-            There is no such file.
-        ArgumentError
-            Without `name`, a file name that does not end with `suffix`.
-        """
-        file = _path(path, "CudaKernel.from_file", "path")
-        source = _read(file, "CudaKernel.from_file")
-        if name is None:
-            if not suffix or not file.name.endswith(suffix) or file.name == suffix:
-                raise ArgumentError(
-                    f"CudaKernel.from_file: the name of {str(file)!r} does not end with {suffix!r}, so it does not "
-                    "tell the kernel's; pass name=, or suffix=."
-                )
-            name = file.name.removesuffix(suffix)
-        return cls._of_file(file, source, name, kwargs)
-
-    @classmethod
-    def all_from_file(cls, path: str | Path, **kwargs: Any) -> dict[str, CudaKernel]:
-        """Make all kernels of a source file, by name and in their order there; see `from_file`.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file, in UTF-8.
-        **kwargs
-            As for `CudaKernel`, for all of them.
-
-        Returns
-        -------
-        dict of str to CudaKernel
-
-        Raises
-        ------
-        FileNotFoundError
-            There is no such file.
-        ArgumentError
-            It has no kernel.
-        """
-        file = _path(path, "CudaKernel.all_from_file", "path")
-        source = _read(file, "CudaKernel.all_from_file")
-        defines = _defines(_texts(kwargs.get("options", ()), "CudaKernel.all_from_file", "options"))
-        names = cuda_kernel_names(source, defines=defines, filename=str(file))
-        if not names:
-            raise ArgumentError(
-                f"CudaKernel.all_from_file: {str(file)!r} has no __global__ function that returns void."
-            )
-        return {name: cls._of_file(file, source, name, kwargs) for name in names}
-
-    @classmethod
-    def _of_file(cls, file: Path, source: str, name: str, kwargs: dict[str, Any]) -> CudaKernel:
-        folders = _paths(kwargs.get("include_dirs", ()), "CudaKernel.from_file", "include_dirs")
-        given = {"source_dir": file.parent} | kwargs | {"include_dirs": (file.parent, *folders)}
-        try:
-            kernel = cls(source, name, **given)
-            kernel._file = file
-            return kernel
-        except ArgumentError as error:
-            if "<source>:" not in str(error):
-                raise
-            raise type(error)(str(error).replace("<source>:", f"{file}:", 1)) from None
-
     # What it is
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-        return self._name
-
-    @property
-    def expression(self) -> str:
-        """The name, with template arguments as C++ writes them."""
-        if self._template_args is None:
-            return self._name
-        arguments = [template_argument(one, self._owner) for one in self._template_args]
-        return f"{self._name}<{', '.join(arguments)}>"
-
-    @property
-    def source(self) -> str:
-        """The source code."""
-        return self._source
 
     @property
     def block_size(self) -> int | tuple[int, ...]:
         """Threads of a block: an integer for one dimension."""
         return self._block[0] if len(self._block) == 1 else self._block
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The compiler options that were given, and one for each of `include_dirs`."""
-        return (*self._options, *(f"-I{folder}" for folder in self._include_dirs))
-
-    @property
-    def debug(self) -> bool | None:
-        """Whether the kernel is always, never, or (None) in debug mode as `cunumpy.cuda.cuda_debug` says."""
-        return self._debug
-
-    @property
-    def include_dirs(self) -> tuple[Path, ...]:
-        """The folders of headers."""
-        return self._include_dirs
-
-    @property
-    def source_dir(self) -> Path | None:
-        """The folder of the source."""
-        return self._source_dir
-
-    @property
-    def included_headers(self) -> tuple[Path, ...]:
-        """The headers that the source includes, as they are found now; see `cunumpy.cuda.resolve_includes`."""
-        return self._headers.headers()
-
-    @property
-    def structs(self) -> tuple[Any, ...]:
-        """The struct types."""
-        return self._structs
 
     @property
     def n_threads_from(self) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -358,233 +198,8 @@ class CudaKernel:
     def check_finite(self, value: bool) -> None:
         self._check_finite = as_truth(value, function=self._owner, argument="check_finite")
 
-    @property
-    def cooperative(self) -> bool:
-        """Whether all blocks of a launch run at the same time."""
-        return self._cooperative
-
-    @property
-    def template_args(self) -> tuple[Any, ...] | None:
-        """The template arguments."""
-        return self._template_args
-
-    @property
-    def signature(self) -> tuple[CudaParameter, ...] | None:
-        """The parameters; None without `check_signature`."""
-        return self._signature
-
     def __repr__(self) -> str:
         return f"<CudaKernel {self.expression} block_size={self.block_size}>"
-
-    # Compiling
-
-    def debug_active(self) -> bool:
-        """Tell whether a launch now would be in debug mode."""
-        return get_cuda_debug() if self._debug is None else self._debug
-
-    def compile_options(self) -> tuple[str, ...]:
-        """Return all compiler options of a launch now.
-
-        CuPy's cache on disk knows a kernel by source and options, so a hash of the headers is among them. Headers that
-        did not change are not read again.
-
-        Returns
-        -------
-        tuple of str
-        """
-        return self._all_options(self.debug_active())
-
-    def _all_options(self, debug: bool) -> tuple[str, ...]:
-        options = list(self.options)
-        shipped = f"-I{cuda_include_dir()}"
-        if shipped not in options:
-            options.append(shipped)
-        if debug:
-            hip = is_hip()
-            options += [one for one in DEBUG_OPTIONS if one not in options and not (hip and one == "-lineinfo")]
-        digest = self._headers.digest()
-        if digest:
-            options.append(f"-DCUNUMPY_INCLUDE_HASH=0x{digest}")
-        return tuple(options)
-
-    def suggested_block_size(self, *, shared_mem: int = 0) -> int:
-        """Return the threads of a block with which the current device can keep the most threads busy (its occupancy).
-
-        The kernel is compiled for it, because registers and shared memory decide. Most threads is not always fastest:
-        kernels that are limited by memory reach its bandwidth with far fewer.
-
-        Parameters
-        ----------
-        shared_mem : int, default: 0
-            Bytes of dynamic shared memory of a block.
-
-        Returns
-        -------
-        int
-            As the CUDA driver calculates it, at most what ``__launch_bounds__`` allow; for `block_size` or `block`.
-
-        Raises
-        ------
-        BackendUnavailableError, CompileError
-            As for `compile`.
-
-        Examples
-        --------
-        >>> import cunumpy as xp
-        >>> def launch(kernel: xp.kernels.CudaKernel, x):  # a device array
-        ...     kernel(x, x.size, n_threads=x.size, block=kernel.suggested_block_size())
-        """
-        shared = self._shared(shared_mem)
-        build = self._built(self.debug_active())
-        driver = sys.modules["cupy"].cuda.driver
-        _, threads = driver.occupancyMaxPotentialBlockSize(build.launch.ptr, shared, self._bound or 0)
-        return int(threads)
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether a launch on the current device would find the kernel compiled from the headers as they are now."""
-        emulator = EMULATOR.get()
-        if emulator is not None:
-            return emulator.is_compiled(self)
-        if not self._builds:
-            return False
-        debug = self.debug_active()
-        device = current_device()
-        build = None if device is None else self._builds.get((device, debug))
-        return build is not None and build.options == self._all_options(debug)
-
-    def compile(self, *, log_stream: Any = None) -> Any:
-        """Compile for the current device, unless that was done with the same headers and options.
-
-        Launches do it by themselves. Once compiled, they do not look at the headers again, except in debug mode: after
-        a change call this, or `recompile`.
-
-        Parameters
-        ----------
-        log_stream : file object, optional
-            For what the compiler says.
-
-        Returns
-        -------
-        cupy.RawKernel
-            None within `cunumpy.kernel_testing.emulated_launches`, where it is compiled for the CPU.
-
-        Raises
-        ------
-        BackendUnavailableError
-            A `RuntimeError`: CuPy or a GPU is missing.
-        CompileError
-            The compiler refuses the source; the next call tries again.
-        NotImplementedError
-            On ROCm, for headers and views that are not there.
-        """
-        emulator = EMULATOR.get()
-        if emulator is not None:
-            return emulator.compile(self)
-        return self._built(self.debug_active(), log_stream).kernel
-
-    def recompile(self, *, log_stream: Any = None) -> Any:
-        """Compile anew for the current device, with the headers as they are now; other devices keep what they have.
-
-        Parameters
-        ----------
-        log_stream : file object, optional
-            For what the compiler says.
-
-        Returns
-        -------
-        cupy.RawKernel
-        """
-        emulator = EMULATOR.get()
-        if emulator is not None:
-            return emulator.compile(self)
-        self._require_cupy()
-        device = current_device()
-        with self._lock:
-            for key in [key for key in self._builds if key[0] == device]:
-                del self._builds[key]
-            self._generation += 1  # prepared launches forget it too, if it does not compile now
-            return self.compile(log_stream=log_stream)
-
-    def check_cuda(self, archs: Iterable[str] = ("sm_75", "sm_80", "sm_90", "sm_120")) -> CompileReport:
-        """Compile to machine code without a GPU, and tell registers, shared memory and spills.
-
-        Parameters
-        ----------
-        archs : iterable of str, default: ("sm_75", "sm_80", "sm_90", "sm_120")
-            Architectures to compile for.
-
-        Returns
-        -------
-        CompileReport
-            Of this kernel; prints as a table. See `cunumpy.cuda.check_cuda`.
-
-        Raises
-        ------
-        CompileError
-            The source does not compile; the text gives file and line. Or it compiles to another name, because the
-            kernel is not ``extern "C"``.
-        MissingPackageError
-            NVRTC is not there.
-        """
-        expression = self.expression
-        report = check_cuda(
-            self._source,
-            archs=archs,
-            options=self._options,
-            include_dirs=self._include_dirs,
-            name_expressions=[expression],
-            filename=self._file,
-        )
-        if is_plain(expression) and report.lowered_names.get(expression) != expression:
-            raise no_function(expression, self._owner)
-        return replace(report, kernels=tuple(one for one in report.kernels if one.name == expression))
-
-    def _built(self, debug: bool, log_stream: Any = None) -> Build:
-        """Return what is compiled for the current device with the options of now, and compile it if need be."""
-        cupy = self._require_cupy()
-        device = current_device()
-        assert device is not None
-        with self._lock:
-            options = self._all_options(debug)
-            build = self._builds.get((device, debug))
-            if build is None or build.options != options:
-                if is_hip():
-                    self._refuse_on_hip(options)
-                kernel = compile_kernel(
-                    cupy,
-                    self._source,
-                    self.expression,
-                    options,
-                    log_stream,
-                    self._owner,
-                    check=self._debug is not False,
-                )
-                limits = device_limits(cupy, device)
-                build = Build(kernel, options, limits, self._owner, cooperative=self._cooperative)
-                self._builds[device, debug] = build
-                self._generation += 1
-        return build
-
-    def _require_cupy(self) -> Any:
-        if not _backend.cupy_available():
-            raise BackendUnavailableError(
-                f"{self._owner}: compiling and launching it needs CuPy and a GPU: "
-                f"{_backend.cupy_unavailable_reason()}. Add CuPy with: uv add cupy-cuda13x (or cupy-cuda12x)."
-            )
-        return sys.modules["cupy"]
-
-    def _refuse_on_hip(self, options: Sequence[str]) -> None:
-        headers = {path.name for path in self._headers.headers()}
-        missing = headers & {"reduce.cuh", "scan.cuh"}
-        if missing:
-            raise NotImplementedError(f"{self._owner}: {', '.join(sorted(missing))} can't be used on ROCm.")
-        if "array_view.cuh" in headers and any(one.startswith("-DCUNUMPY_BOUNDS_CHECK") for one in options):
-            raise NotImplementedError(f"{self._owner}: array views can't check bounds on ROCm; pass debug=False.")
-        for parameter in self._signature or ():
-            fields = getattr(parameter.struct, "fields", ())
-            if any((one.view_ndim or 0) >= 5 for one in (parameter, *fields)):
-                raise NotImplementedError(f"{self._owner}: views of 5 and more dimensions can't be used on ROCm.")
 
     # Launching
 
@@ -742,6 +357,39 @@ class CudaKernel:
             )
         return found
 
+    def suggested_block_size(self, *, shared_mem: int = 0) -> int:
+        """Return the threads of a block with which the current device can keep the most threads busy (its occupancy).
+
+        The kernel is compiled for it, because registers and shared memory decide. Most threads is not always fastest:
+        kernels that are limited by memory reach its bandwidth with far fewer.
+
+        Parameters
+        ----------
+        shared_mem : int, default: 0
+            Bytes of dynamic shared memory of a block.
+
+        Returns
+        -------
+        int
+            As the CUDA driver calculates it, at most what ``__launch_bounds__`` allow; for `block_size` or `block`.
+
+        Raises
+        ------
+        BackendUnavailableError, CompileError
+            As for `compile`.
+
+        Examples
+        --------
+        >>> import cunumpy as xp
+        >>> def launch(kernel: xp.kernels.CudaKernel, x):  # a device array
+        ...     kernel(x, x.size, n_threads=x.size, block=kernel.suggested_block_size())
+        """
+        shared = self._shared(shared_mem)
+        build = self._built(self.debug_active())
+        driver = sys.modules["cupy"].cuda.driver
+        _, threads = driver.occupancyMaxPotentialBlockSize(build.launch.ptr, shared, self._bound or 0)
+        return int(threads)
+
     def __call__(
         self,
         *args: Any,
@@ -889,37 +537,10 @@ class CudaKernel:
             _transfers.record("sync", text)
         if waits and self._check_finite:
             with _transfers.own():
-                for name, array in self._floating_arrays(args):
-                    _check_finite(cupy, name, cupy.asarray(array), f"{text}: argument {name!r} ({describe(array)})")
+                check_finite(cupy, self._signature, args, text)
 
     def _check_host_arrays(self, args: Iterable[Any], text: str) -> None:
-        for name, array in self._floating_arrays(args, host=True):
-            _check_finite(np, name, array, f"{text}: argument {name!r} ({describe(array)})")
-
-    def _floating_arrays(self, args: Iterable[Any], *, host: bool = False) -> Iterable[tuple[str, Any]]:
-        """Yield the floating point and complex arrays among the arguments, those of objects too, by name."""
-        names = [parameter.name for parameter in self._signature or ()]
-        position = 0
-
-        def visit(value: Any, name: str) -> Iterable[tuple[str, Any]]:
-            parts = members(value)
-            for part, member in parts:
-                yield from visit(member, f"{name}.{part}" if part else name)
-            dtype = getattr(value, "dtype", None)
-            if (
-                not parts
-                and isinstance(dtype, np.dtype)
-                and dtype.kind in ("fcV" if host else "fc")
-                and (isinstance(value, np.ndarray) if host else is_device(value))
-            ):
-                yield from _fields(name, value)
-
-        for value in args:
-            parts = members(value)
-            spread = [member for part, member in parts if not part] if parts and not parts[0][0] else [value]
-            for one in spread:
-                yield from visit(one, names[position] if position < len(names) else str(position))
-                position += 1
+        check_finite(np, self._signature, args, text)
 
     @property
     def _checkers(self) -> list[Callable[[Any], Any]] | None:
@@ -928,387 +549,10 @@ class CudaKernel:
             return None
         return [partial(_converted, check) for check in self._checks]
 
-    # Copies
-
-    def __getstate__(self) -> dict[str, Any]:
-        made = {"_builds", "_generation", "_lock", "_headers", "_checks", "_check_all", "_count", "_has_records"}
-        made |= {"_plain_block", "_cpu"}
-        return {name: value for name, value in self.__dict__.items() if name not in made}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
-
-
-def _fields(name: str, array: Any) -> Iterable[tuple[str, Any]]:
-    """Yield the floating point and complex fields of an array of structs, by name; another array as it is."""
-    if array.dtype.kind in "fc":
-        yield name, array
-    for field in array.dtype.names or ():
-        yield from _fields(f"{name}.{field}", array[field])
-
-
-def _check_finite(xp: Any, name: str, array: Any, text: str) -> None:
-    """Raise with the first place of NaN or infinity, in C order; `xp` is NumPy or CuPy."""
-    finite = xp.isfinite(array)
-    if not bool(finite.all()):
-        place = tuple(map(int, np.unravel_index(int(finite.argmin()), finite.shape)))
-        where = f"{name}[{', '.join(map(str, place))}]" if place else name
-        raise KernelError(f"{text} holds NaN or infinity, first {where} = {array[place].item()!r}.")
-
 
 def _converted(check: Callable[[Any, int | None], Any], value: Any) -> Any:
     packed = check(value, None)
     return packed[0] if type(packed) is np.ndarray else packed
-
-
-def _parts(value: Any) -> list[Any]:
-    """Return an argument object's parts, and theirs, to keep them."""
-    return [(member, _parts(member)) for _, member in members(value)]
-
-
-def _struct_parts(parameter: CudaParameter, value: Any) -> Any:
-    """Return what stands for the fields of a struct now, to keep it."""
-    if parameter.struct is None or parameter.pointer or isinstance(value, np.void):
-        return None
-    return [
-        _struct_parts(field, member_of(value, field.name)) or member_of(value, field.name)
-        for field in parameter.struct.fields
-    ]
-
-
-class PreparedLaunch:
-    """A launch whose arguments are checked and packed; calling it costs hardly more than CuPy's raw kernel.
-
-    Made by `CudaKernel.prepare`. It keeps its arrays alive, and launches on what they hold at the time of the call.
-    Structs are packed when it is prepared, and anew by a `set` that infers the number of threads anew; else what is
-    replaced in them, and in other argument objects, is not noticed. Prepared with NumPy arrays it runs on the CPU.
-
-    Parameters
-    ----------
-    kernel : CudaKernel
-        What is launched.
-    args : tuple
-        Its arguments.
-    n_threads, grid, block, shared_mem
-        As for a launch of the kernel.
-
-    Examples
-    --------
-    >>> import cunumpy as xp
-    >>> fill = xp.kernels.CudaKernel('''
-    ... extern "C" __global__ void fill(double* x, double value, int n) {
-    ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    ...     if (i < n) x[i] = value;
-    ... }''', "fill")
-    >>> def count_up(x):  # a device array
-    ...     launch = fill.prepare(x, 0.0, x.size)
-    ...     for step in range(1000):
-    ...         launch.set(value=float(step))
-    ...         launch()
-    """
-
-    __slots__ = (
-        "_args",
-        "_block",
-        "_cpu",
-        "_device",
-        "_generation",
-        "_given",
-        "_grid",
-        "_held",
-        "_kernel",
-        "_packed",
-        "_run",
-        "_shared",
-    )
-
-    def __init__(
-        self,
-        kernel: CudaKernel,
-        args: tuple[Any, ...],
-        *,
-        n_threads: int | Sequence[int] | None = None,
-        grid: int | Sequence[int] | None = None,
-        block: int | Sequence[int] | None = None,
-        shared_mem: int = 0,
-    ) -> None:
-        if not isinstance(kernel, CudaKernel):
-            raise ArgumentTypeError(
-                f"PreparedLaunch: argument 'kernel' must be a CudaKernel, got {given(kernel)}; of a Kernel pass its "
-                "cuda_kernel."
-            )
-        if not isinstance(args, (tuple, list)):
-            raise ArgumentTypeError(
-                f"PreparedLaunch: argument 'args' must be the tuple of arguments, got {given(args)}; pass (array,) for "
-                "one."
-            )
-        self._kernel = kernel
-        self._shared = kernel._shared(shared_mem)
-        self._given = {"n_threads": n_threads, "grid": grid, "block": block}
-        from cunumpy.kernels._cpu_device.launch import cpu_kernel  # only here: most programs never need it
-
-        on_host = any(isinstance(array, np.ndarray) for value in args for array in arrays_in(value, 0))
-        self._cpu = cpu_kernel(kernel) if on_host and _backend.get_backend() != "cupy" else None
-        self._device = None if self._cpu is not None else current_device()
-        self._run: Any = None
-        self._take(args)
-
-    def _take(self, args: tuple[Any, ...]) -> None:
-        """Check everything, and only then take it over."""
-        kernel = self._kernel
-        shape = kernel.launch_shape(**self._given, args=args)
-        if self._cpu is not None:
-            packed: Any = self._cpu.pack(args)  # a list, as what launches it takes them
-            others: Any = None if LEAF_TYPES.issuperset(map(type, args)) else expand(args, kernel._owner, host=True)
-            self._run = None
-        else:
-            packed, others = kernel._pack(args)
-        if others is not None and self._device is not None:
-            packed = kernel._launchable(packed)
-        self._args, self._packed = args, packed
-        # An argument object may get other arrays later, and the launch goes on with those that it was given.
-        self._held: list[Any] | None = None
-        if others is not None:
-            parameters = kernel._signature if self._cpu is not None else None
-            fields = [] if parameters is None else list(map(_struct_parts, parameters, others))
-            self._held = [list(others), [_parts(value) for value in args] if parameters is None else fields]
-        self._grid, self._block = shape
-        self._generation = -1  # the next launch is compared with the limits of the device
-
-    @property
-    def kernel(self) -> CudaKernel:
-        """The kernel."""
-        return self._kernel
-
-    @property
-    def args(self) -> tuple[Any, ...]:
-        """The arguments as they were given or set."""
-        return self._args
-
-    @property
-    def grid(self) -> tuple[int, ...]:
-        """Blocks of the launch."""
-        return self._grid
-
-    @property
-    def block(self) -> tuple[int, ...]:
-        """Threads of a block."""
-        return self._block
-
-    def set(self, **values: Any) -> None:
-        """Replace arguments, by the names of the kernel's parameters.
-
-        Each is checked like in a launch, before any is replaced. Where the number of threads was inferred from the
-        arguments, it is inferred again.
-
-        Parameters
-        ----------
-        **values
-            New arguments. One that came with others from an argument object is replaced apart from it.
-
-        Raises
-        ------
-        ArgumentError, ArgumentTypeError
-            No parameter of this name, or an argument that does not fit; nothing was replaced.
-        """
-        kernel = self._kernel
-        parameters = kernel._signature
-        if parameters is None:
-            raise ArgumentTypeError(
-                f"{kernel._owner}: the names of the parameters are not known with check_signature=False; prepare the "
-                "launch anew."
-            )
-        names = [parameter.name for parameter in parameters]
-        unknown = [name for name in values if name not in names]
-        if unknown:
-            raise ArgumentTypeError(
-                f"{kernel._owner}: has no parameter {', '.join(map(repr, unknown))}; it has {', '.join(names)}."
-            )
-        if self._set_alone(values, names):
-            return
-        args = list(self._args)
-        if not self._one_each():
-            args = []
-            for value in self._args:
-                parts = expand([value], kernel._owner, host=self._cpu is not None)
-                args += [value] if len(parts) == 1 else parts
-        for name, value in values.items():
-            args[names.index(name)] = value
-        self._take(tuple(args))
-
-    def _one_each(self) -> bool:
-        """Tell whether each argument stands for one parameter."""
-        owner, host = self._kernel._owner, self._cpu is not None
-        return self._held is None or all(len(expand([value], owner, host=host)) == 1 for value in self._args)
-
-    def _set_alone(self, values: dict[str, Any], names: list[str]) -> bool:
-        """Replace arguments that leave the others and the number of threads as they are; tell whether they do."""
-        checks = self._kernel._checks if self._cpu is None else self._cpu.checks
-        kinds = set(map(type, values.values()))
-        if checks is None or not LEAF_TYPES.issuperset(kinds) or not self._one_each():
-            return False
-        if self._given["n_threads"] is None and self._given["grid"] is None:
-            by_arrays = isinstance(self._kernel._n_threads_from, str)
-            if not by_arrays or not NUMBER_TYPES.issuperset(kinds):
-                return False
-        packed: Any = list(self._packed)
-        args = list(self._args)
-        device = device_of_arrays() if self._cpu is None else None
-        for name, value in values.items():
-            position = names.index(name)
-            packed[position] = checks[position](value, device)
-            args[position] = value
-        for kept in self._held or ():
-            for name in values:
-                kept[names.index(name)] = None
-        self._packed, self._args = tuple(packed) if self._cpu is None else packed, tuple(args)
-        return True
-
-    def __call__(self, stream: Any = None) -> None:
-        """Launch, asynchronously; on the CPU, run the kernel.
-
-        Parameters
-        ----------
-        stream : cupy.cuda.Stream, optional
-            By default the current one; on the CPU there is none.
-
-        Raises
-        ------
-        ArgumentError
-            The current device is not the one it was prepared on.
-        KernelError
-            In debug mode or with `check_finite`, as in a launch of the kernel.
-        """
-        kernel = self._kernel
-        emulator = EMULATOR.get()
-        if emulator is not None:
-            shape = {"grid": self._grid, "block": self._block}
-            emulator.launch(kernel, self._args, **shape, shared_mem=self._shared, stream=stream)
-            return
-        debug = get_cuda_debug() if kernel._debug is None else kernel._debug
-        if debug or self._generation != kernel._generation or kernel._check_finite:
-            self._launch_with_care(debug, stream)
-        elif current_device() != self._device:
-            self._refuse_device()
-        elif stream is None:
-            self._run(self._grid, self._block, self._packed, shared_mem=self._shared)
-        else:
-            kernel._check_stream(stream, self._device)
-            self._run(self._grid, self._block, self._packed, shared_mem=self._shared, stream=stream)
-
-    def _launch_with_care(self, debug: bool, stream: Any) -> None:
-        kernel = self._kernel
-        if 0 in self._grid:
-            return
-        if self._cpu is not None:
-            self._run_on_cpu(debug)
-            return
-        kernel._require_cupy()
-        current = current_device()
-        if self._device is None:  # prepared before CuPy was loaded
-            self._device = current
-            self._take(self._args)
-        elif current != self._device:
-            self._refuse_device()
-        generation = kernel._generation  # before the build, which another thread may replace
-        build = None if debug or current is None else kernel._builds.get((current, False))
-        if build is None:
-            build = kernel._built(debug)
-        launch = (self._grid, self._block, self._shared)
-        if launch != build.checked:
-            build.check(launch)
-        if stream is not None:
-            kernel._check_stream(stream, current)
-        if debug or kernel._check_finite:
-            kernel._launch_and_wait(build, launch, self._packed, self._args, stream)
-            return
-        self._run = build.launch
-        self._generation = generation
-        options = {} if stream is None else {"stream": stream}
-        build.launch(self._grid, self._block, self._packed, shared_mem=self._shared, **options)
-
-    def _run_on_cpu(self, debug: bool) -> None:
-        kernel, cpu = self._kernel, self._cpu
-        assert cpu is not None
-        if debug or "CUNUMPY_CPU_CHECK" in os.environ:
-            cpu.launch(self._grid, self._block, self._args, self._shared, self._packed)
-        else:
-            if self._run is None:
-                self._run = cpu.prepared(self._grid, self._block, self._shared)
-            trap = self._run(self._packed, self._grid, self._block, self._shared, kernel._cooperative)
-            if trap is not None:
-                cpu.fail(trap, self._grid, self._block)
-        if kernel._check_finite:
-            kernel._check_host_arrays(self._args, f"{kernel._owner} (grid {self._grid}, block {self._block})")
-
-    def _refuse_device(self) -> NoReturn:
-        raise ArgumentError(
-            f"{self._kernel._owner}: the launch was prepared on CUDA device {self._device}, the current device is "
-            f"{current_device()}; launch it inside of `with cupy.cuda.Device({self._device}):`, or prepare another."
-        )
-
-    def __reduce__(self) -> NoReturn:
-        raise ArgumentTypeError(
-            f"{self._kernel._owner}: a prepared launch can't be pickled or copied, it holds device memory; pickle the "
-            "kernel, and prepare the launch anew."
-        )
-
-    def __repr__(self) -> str:
-        place = "" if self._cpu is None else " on the CPU"
-        return f"<PreparedLaunch of {self._kernel.expression} grid={self._grid} block={self._block}{place}>"
-
-
-# --- small helpers ----------------------------------------------------------------------------------------------------
-
-
-def _read(file: Path, function: str) -> str:
-    if file.is_dir():
-        raise ArgumentError(f"{function}: argument 'path' is the folder {str(file)!r}; pass a file.")
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ArgumentError(f"{function}: {str(file)!r} is not encoded in UTF-8: {error}; save it so.") from error
-
-
-def _texts(values: Any, owner: str, argument: str) -> tuple[str, ...]:
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise ArgumentTypeError(
-            f"{owner}: argument {argument!r} must be a sequence of str, got {given(values)}"
-            + (f"; pass [{values!r}]." if isinstance(values, str) else ".")
-        )
-    texts = tuple(values)
-    for one in texts:
-        if not isinstance(one, str):
-            raise ArgumentTypeError(f"{owner}: argument {argument!r} must hold str, got {describe(one)} ({one!r}).")
-    return texts
-
-
-def _paths(values: Any, owner: str, argument: str) -> tuple[str | Path, ...]:
-    if isinstance(values, (str, Path)) or not hasattr(values, "__iter__"):
-        raise ArgumentTypeError(
-            f"{owner}: argument {argument!r} must be a sequence of folders, got {given(values)}"
-            + (f"; pass [{values!r}]." if isinstance(values, (str, Path)) else ".")
-        )
-    return tuple(values)
-
-
-def _path(value: Any, owner: str, argument: str) -> Path:
-    try:
-        return Path(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{owner}: argument {argument!r} must be a path, a str or Path, got {given(value)}."
-        ) from None
-
-
-def _template_args(values: Any, owner: str) -> tuple[Any, ...]:
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise ArgumentTypeError(
-            f"{owner}: argument 'template_args' must be a sequence with one entry for each parameter, got "
-            f"{describe(values)} ({values!r}); pass [{values!r}]."
-        )
-    return tuple(values)
 
 
 def _together(checks: Sequence[Callable[[Any, int | None], Any]]) -> Callable[..., tuple[Any, ...]]:
@@ -1320,24 +564,3 @@ def _together(checks: Sequence[Callable[[Any, int | None], Any]]) -> Callable[..
         f"lambda device{values}: ({calls})", {f"c{number}": checks[number] for number in numbers}
     )
     return together
-
-
-def _defines(options: Iterable[str]) -> dict[str, str | None] | None:
-    """Return the macros that compiler options define (``-DNAME=VALUE``) and undefine (``-UNAME``)."""
-    defines: dict[str, str | None] = {}
-    pending = ""
-    for option in options:
-        if pending:
-            option, pending = pending + option, ""
-        elif option in ("-D", "-U"):
-            pending = option
-            continue
-        for long, short in (("--define-macro=", "-D"), ("--undefine-macro=", "-U")):
-            if option.startswith(long):
-                option = short + option.removeprefix(long)
-        if option.startswith("-D"):
-            name, equals, value = option[2:].strip().partition("=")
-            defines[name] = value if equals else "1"
-        elif option.startswith("-U"):
-            defines[option[2:].strip()] = None
-    return defines or None

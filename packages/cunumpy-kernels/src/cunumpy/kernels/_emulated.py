@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from cunumpy.kernels._cuda_kernel import CudaKernel
+    from cunumpy.kernels._cuda_program import CudaProgram
 
 
 class Emulator(Protocol):
@@ -25,10 +26,10 @@ class Emulator(Protocol):
     ) -> None:
         """Run a kernel."""
 
-    def compile(self, kernel: CudaKernel) -> None:
+    def compile(self, kernel: CudaProgram) -> None:
         """Compile a kernel, unless that was done."""
 
-    def is_compiled(self, kernel: CudaKernel) -> bool:
+    def is_compiled(self, kernel: CudaProgram) -> bool:
         """Tell whether a launch would find the kernel compiled."""
 
 

@@ -24,6 +24,7 @@ from cunumpy.errors import (
     KernelError,
     MixedBackendError,
 )
+from cunumpy.kernels._cuda_program import defines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -609,9 +610,7 @@ def _pointed_to(value: Any, kind: int, index: int, owner: str) -> Any:
 
 def kernels_of(code: str, options: tuple[str, ...]) -> tuple[str, ...]:
     """Return the kernels that compiled code has under their own names: no templates, and ``extern "C"``."""
-    from cunumpy.kernels._cuda_kernel import _defines
-
-    found = read_declarations(code, as_defines(_defines(options), "RawModule")).kernels
+    found = read_declarations(code, as_defines(defines_of(options), "RawModule")).kernels
     plain = dict.fromkeys(kernel.name for kernel in found if kernel.template is None)
     return tuple(plain) if 'extern "C"' in code else ()
 

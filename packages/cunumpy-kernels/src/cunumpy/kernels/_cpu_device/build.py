@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cunumpy.cuda import CudaParameter
-    from cunumpy.kernels._cuda_kernel import CudaKernel
+    from cunumpy.kernels._cuda_program import CudaProgram
 
 _LIBRARY, _NOTES, _UNIT = "kernel.so", "kernel.json", "kernel.cpp"
 
@@ -280,7 +280,7 @@ def _copied(path: Path) -> str:
     raise AssertionError("unreachable")
 
 
-def program_of(kernel: CudaKernel, *, wide: bool, debug: bool, check: bool = False) -> Program:
+def program_of(kernel: CudaProgram, *, wide: bool, debug: bool, check: bool = False) -> Program:
     """Return what the library of a kernel is built from, with the headers as they are now."""
     return Program(
         kernel.source,
