@@ -13,16 +13,10 @@ from cunumpy.cuda import CompileReport
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, MissingKernelError
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
 from cunumpy.kernels._cpu_implementation import CpuImplementation
-from cunumpy.kernels._folder import Given, check_cuda_options, folder_names
+from cunumpy.kernels._folder import Given, folder_names
 from cunumpy.kernels._host_implementations import HostImplementations
-from cunumpy.kernels._kernel import (
-    DISPATCHES,
-    MISSING_CUDA,
-    Kernel,
-    check_choice,
-    check_folder_options,
-    check_outputs,
-)
+from cunumpy.kernels._kernel import Kernel
+from cunumpy.kernels._kernel_options import check_folder_options
 from cunumpy.kernels._variants import _jobs, for_each
 
 
@@ -121,16 +115,20 @@ class KernelCatalog(Mapping[str, Kernel]):
             An option that is not known, whatever the folders hold.
         """
         function = "KernelCatalog.from_package"
-        check_choice(dispatch, DISPATCHES, "dispatch", function)
-        check_choice(missing_cuda, MISSING_CUDA, "missing_cuda", function)
-        check_outputs(outputs, function)
-        check_cuda_options(cuda_options, function)
         suffixes: dict[str, Any] = {
             "host_suffix": host_suffix,
             "cuda_suffix": cuda_suffix,
             "test_args_suffix": test_args_suffix,
         }
-        check_folder_options(compile_host, suffixes, function)
+        check_folder_options(
+            function,
+            dispatch=dispatch,
+            missing_cuda=missing_cuda,
+            outputs=outputs,
+            compile_host=compile_host,
+            suffixes=suffixes,
+            cuda_options=cuda_options,
+        )
         if host_fallback is not None and not callable(host_fallback) and not isinstance(host_fallback, Mapping):
             raise ArgumentTypeError(
                 f"{function}: argument 'host_fallback' must be a mapping of names to functions, or a function of the "

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -17,7 +15,6 @@ from typing import Any
 from cunumpy._call_sites import warn
 from cunumpy._gate import describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingNameError
-from cunumpy.kernels._cuda_kernel import CudaKernel
 
 _LONGEST_FORTRAN_NAME = 63
 
@@ -219,25 +216,3 @@ def _function_of(module: ModuleType, name: str, file: str) -> Callable[..., Any]
         )
     found: Callable[..., Any] = function
     return found
-
-
-# --- options ----------------------------------------------------------------------------------------------------------
-
-
-def check_cuda_options(options: Mapping[str, Any], function: str) -> None:
-    """Raise for options that no CUDA kernel takes, whether or not there is one."""
-    known = _cuda_options()
-    for name in options:
-        if name not in known:
-            raise ArgumentTypeError(
-                f"{function}: got an unknown argument {name!r}; besides its own it takes those of CudaKernel: "
-                f"{', '.join(known)}."
-            )
-    probe = {name: value for name, value in options.items() if name != "template_args"}
-    CudaKernel('extern "C" __global__ void probe() {}', "probe", **probe)
-
-
-@lru_cache(1)
-def _cuda_options() -> tuple[str, ...]:
-    own = ("source", "name", "include_dirs")
-    return tuple(name for name in inspect.signature(CudaKernel).parameters if name not in own)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from cunumpy import _transfers
 from cunumpy._backend import get_backend
 from cunumpy._call_sites import warn
 from cunumpy._gate import as_path, describe
-from cunumpy.arguments._packer import is_device
 from cunumpy.arguments._protocol import expand
 from cunumpy.errors import (
     ArgumentError,
@@ -23,22 +22,19 @@ from cunumpy.errors import (
     BackendFallbackWarning,
     MissingKernelError,
 )
-from cunumpy.kernels import _conversion, _host_types
+from cunumpy.kernels._argument_places import is_for_device, is_host_type, refuse_hidden
 from cunumpy.kernels._compiled_host_kernel import CompiledHostKernel
+from cunumpy.kernels._conversion import HOST_TYPES, device_arrays
 from cunumpy.kernels._cpu_implementation import CpuImplementation, CpuLoader, bound
 from cunumpy.kernels._cuda_kernel import CudaKernel
-from cunumpy.kernels._folder import KernelFolder, check_cuda_options, is_compiled
+from cunumpy.kernels._folder import KernelFolder
 from cunumpy.kernels._host_implementations import HostImplementations
-from cunumpy.kernels._launch_shape import arrays_in
+from cunumpy.kernels._host_parameters import annotated_outputs, host_parameters, signature_differences
+from cunumpy.kernels._host_types import parameters_of
+from cunumpy.kernels._kernel_options import check_dispatch, check_folder_options, checked_host_options
 from cunumpy.kernels._pickling import attribute, refuse_unimportable
-from cunumpy.kernels._pyccel_kernel import PyccelKernel, outputs_from_annotations
+from cunumpy.kernels._pyccel_kernel import PyccelKernel
 from cunumpy.kernels._settings import DEVICE, HOST, HOST_IMPLEMENTATIONS
-
-if TYPE_CHECKING:
-    from cunumpy.kernels._host_types import HostParameter
-
-DISPATCHES = ("backend", "arrays")
-MISSING_CUDA = ("raise", "fallback")
 
 _LAUNCH = frozenset({"n_threads", "grid", "block", "shared_mem", "stream"})
 
@@ -122,8 +118,7 @@ class Kernel:
         dispatch: str = "backend",
         test_args: str | None = None,
     ) -> None:
-        check_choice(dispatch, DISPATCHES, "dispatch", "Kernel")
-        check_choice(missing_cuda, MISSING_CUDA, "missing_cuda", "Kernel")
+        check_dispatch(dispatch, missing_cuda, "Kernel")
         if cuda_kernel is not None and not isinstance(cuda_kernel, CudaKernel):
             raise ArgumentTypeError(
                 f"Kernel: argument 'cuda_kernel' must be a CudaKernel or None, got {describe(cuda_kernel)}; make one "
@@ -138,7 +133,7 @@ class Kernel:
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"Kernel: argument 'name' must be a str, got {describe(name)}.")
         self._cuda_kernel = cuda_kernel
-        self._host_kernel = self._wrapped(host_kernel, checked_options(host_options, "Kernel"))
+        self._host_kernel = self._wrapped(host_kernel, checked_host_options(host_options, "Kernel"))
         named = (self._host_kernel if host_kernel is not None else None) or cuda_kernel
         self._name = name or (named.name if named is not None else "")
         self._missing_cuda, self._dispatch = missing_cuda, dispatch
@@ -169,7 +164,7 @@ class Kernel:
         several = isinstance(host_kernel, HostImplementations) and "cpu" not in host_kernel.names
         if several and cuda is not None and cuda.signature is not None:
             host_kernel = host_kernel.extended("cpu", CpuLoader(cuda))
-        if _host_types.parameters_of(host_kernel) is None:
+        if parameters_of(host_kernel) is None:
             options.setdefault("parameters", _NamesOf(host_kernel))
         return PyccelKernel(host_kernel, **options)
 
@@ -192,7 +187,7 @@ class Kernel:
         self._plain = wrapper is not None and wrapper._use_cupy is not True
         self._by_backend = self._dispatch == "backend"
         self._opened = None if wrapper is None else wrapper._opened
-        self._host_types = set(_conversion.HOST_TYPES)
+        self._host_types = set(HOST_TYPES)
         self._warned = False
 
     def _cpu_only(self) -> HostImplementations | None:
@@ -323,7 +318,7 @@ class Kernel:
         if self._by_backend:
             on_device = _modules.get("cupy") is not None and get_backend() == "cupy"
         else:
-            on_device = any(map(_is_for_device, (*args, *named.values())))
+            on_device = any(map(is_for_device, (*args, *named.values())))
         if not on_device:
             return self._on_host(args, named, {name: options[name] for name in options if name in _LAUNCH})
         kernel = self._device_kernel()
@@ -366,9 +361,9 @@ class Kernel:
                 return wrapper(*args, **named)
             self._remember(values)
             if "cupy" in _modules:
-                self._refuse_hidden(args, named)
+                refuse_hidden(args, named, self._host_types, f"kernel {self._name!r}")
             return wrapper.kernel(*args, **named)
-        if wrapper._use_cupy is None and _conversion.device_arrays(values, self._opened):
+        if wrapper._use_cupy is None and device_arrays(values, self._opened):
             return self._fall_back(wrapper, args, named, "the NumPy backend is active")
         self._remember(values)
         return wrapper(*args, **named)
@@ -438,31 +433,9 @@ class Kernel:
     def _remember(self, values: Iterable[Any]) -> None:
         """Note the types of values that are on the host, where all objects of the type are."""
         if len(self._host_types) < _MOST_TYPES:
-            self._host_types.update(kind for kind in map(type, values) if self._is_host_type(kind))
-
-    def _is_host_type(self, kind: type) -> bool:
-        if issubclass(kind, (list, tuple, dict, type)) or hasattr(kind, "__cuda_array_interface__"):
-            return False
-        if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__dlpack_device__"):
-            return False
-        if hasattr(kind, "__getattr__") or kind.__getattribute__ is not object.__getattribute__:
-            return kind in _conversion.HOST_TYPES  # objects that stand for others, which may be anywhere
-        if self._by_backend:
-            return self._opened is None or not self._opened(kind)
-        return not callable(getattr(kind, "__cuda_args__", None))
-
-    def _refuse_hidden(self, args: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Raise for device arrays in containers, which decide nothing and which the host function can't use."""
-        for key, value in (*enumerate(args), *named.items()):
-            if type(value) in self._host_types:
-                continue
-            if _conversion.device_arrays([value], None):
-                which = repr(key) if isinstance(key, str) else f"number {key}"
-                raise ArgumentTypeError(
-                    f"kernel {self._name!r}: argument {which} is on the host, a {describe(value)}, and holds device "
-                    "arrays; with dispatch='arrays' only the arguments themselves decide where the kernel runs. Pass "
-                    "the arrays as arguments, or an object with __cuda_args__, or use dispatch='backend'."
-                )
+            opened, by_backend = self._opened, self._by_backend
+            kinds = set(map(type, values)) - self._host_types
+            self._host_types.update(kind for kind in kinds if is_host_type(kind, opened, by_backend=by_backend))
 
     # Asking
 
@@ -545,7 +518,7 @@ class Kernel:
         list of str or None
             None where they are not known.
         """
-        found = None if self._host is None else _host_parameters(self._host)
+        found = host_parameters(self._host)
         return None if found is None else [one.name for one in found]
 
     def check_signature(self) -> None:
@@ -562,30 +535,12 @@ class Kernel:
         ArgumentError
             All differences.
         """
-        problems = self._differences()
+        signature = None if self._cuda_kernel is None else self._cuda_kernel.signature
+        problems = signature_differences(self._host, signature)
         if problems:
             place = f" ({self._cuda_path})" if self._cuda_path is not None else ""
             listed = "\n".join(f"  {one}" for one in problems)
             raise ArgumentError(f"kernel {self._name!r}{place}: its implementations take other arguments:\n{listed}")
-
-    def _differences(self) -> list[str]:
-        host = None if self._host is None else _host_parameters(self._host)
-        if host is None:
-            return []
-        names = [one.name for one in host]
-        problems = []
-        signature = None if self._cuda_kernel is None else self._cuda_kernel.signature
-        if signature is not None:
-            cuda = [one.name for one in signature]
-            if cuda != names:
-                problems.append(f"{_listed(names)} on the host, {_listed(cuda)} in CUDA")
-            else:
-                problems += _host_types.differences(host, signature)
-        for which, function in _other_versions(self._host):
-            others = _host_types.parameters_of(function)
-            if others is not None and [one.name for one in others] != names:
-                problems.append(f"{_listed(names)} on the host, {_listed(one.name for one in others)} {which}")
-        return problems
 
     # Folders
 
@@ -668,16 +623,20 @@ class Kernel:
             The name is too long for Fortran.
         """
         function = "Kernel.from_folder"
-        check_choice(dispatch, DISPATCHES, "dispatch", function)
-        check_choice(missing_cuda, MISSING_CUDA, "missing_cuda", function)
-        check_outputs(outputs, function)
-        check_cuda_options(cuda_options, function)
         suffixes: dict[str, Any] = {
             "host_suffix": host_suffix,
             "cuda_suffix": cuda_suffix,
             "test_args_suffix": test_args_suffix,
         }
-        check_folder_options(compile_host, suffixes, function)
+        check_folder_options(
+            function,
+            dispatch=dispatch,
+            missing_cuda=missing_cuda,
+            outputs=outputs,
+            compile_host=compile_host,
+            suffixes=suffixes,
+            cuda_options=cuda_options,
+        )
         folder = KernelFolder(package, **suffixes)
         if extra_implementations is not None and not isinstance(extra_implementations, Mapping):
             raise ArgumentTypeError(
@@ -694,9 +653,9 @@ class Kernel:
             headers = folder.include_dirs() if include_dirs is None else include_dirs
             cuda = CudaKernel.from_file(folder.cuda_file, folder.name, include_dirs=headers, **cuda_options)
         host = HostImplementations.of_any(folder.name, loaders) if loaders else None
-        options = checked_options(host_options, function) if host is not None else {}
+        options = checked_host_options(host_options, function) if host is not None else {}
         if host is not None and outputs is not None and "outputs" not in options:
-            options["outputs"] = _annotated_outputs(host) if isinstance(outputs, str) else outputs
+            options["outputs"] = annotated_outputs(host) if isinstance(outputs, str) else outputs
         if options.get("outputs") and "python" in loaders and "parameters" not in options:
             options["parameters"] = _NamesOf(host)()  # known at once, so that wrong outputs are found here
         test_args = f"{package}.{folder.test_args_file.stem}" if folder.test_args_file is not None else None
@@ -736,69 +695,6 @@ class Kernel:
             yield module, name
 
 
-def check_choice(value: Any, choices: tuple[str, ...], argument: str, function: str) -> None:
-    if value not in choices:
-        raise ArgumentError(
-            f"{function}: argument {argument!r} must be {' or '.join(map(repr, choices))}, got {value!r}."
-        )
-
-
-HOST_OPTIONS = ("use_cupy", "object_modules", "is_array", "outputs", "parameters")
-
-
-def checked_options(options: Any, function: str) -> dict[str, Any]:
-    if options is not None and not isinstance(options, Mapping):
-        raise ArgumentTypeError(
-            f"{function}: argument 'host_options' must be a mapping of arguments of PyccelKernel, got "
-            f"{describe(options)}."
-        )
-    unknown = [name for name in options or () if name not in HOST_OPTIONS]
-    if unknown:
-        raise ArgumentError(
-            f"{function}: argument 'host_options' has {unknown[0]!r}; arguments of PyccelKernel are "
-            f"{', '.join(HOST_OPTIONS)}."
-        )
-    return dict(options or {})
-
-
-def check_folder_options(compile_host: Any, suffixes: Mapping[str, Any], function: str) -> None:
-    """Raise where an option of folders is of a wrong type, whatever the folder holds."""
-    if compile_host is not None and not callable(compile_host):
-        raise ArgumentTypeError(
-            f"{function}: argument 'compile_host' must be a function of a module, such as a PyccelCache, or None, got "
-            f"{describe(compile_host)}."
-        )
-    for argument, suffix in suffixes.items():
-        if not isinstance(suffix, str) and (argument, suffix) != ("test_args_suffix", None):
-            raise ArgumentTypeError(f"{function}: argument {argument!r} must be a str, got {describe(suffix)}.")
-
-
-def check_outputs(outputs: Any, function: str) -> None:
-    if isinstance(outputs, str) and outputs != "annotations":
-        raise ArgumentError(
-            f"{function}: argument 'outputs' must be a sequence of positions and names, or 'annotations', got "
-            f"{outputs!r}; for one output pass [{outputs!r}]."
-        )
-
-
-def _annotated_outputs(host: HostImplementations) -> tuple[str, ...] | None:
-    return next(map(outputs_from_annotations, _uncompiled(host)), None)
-
-
-def _is_for_device(value: Any) -> bool:
-    """Tell whether an argument asks for the device."""
-    kind = type(value)
-    if kind in _conversion.HOST_TYPES:
-        return False
-    if callable(getattr(kind, "__cuda_args__", None)):
-        arrays = list(arrays_in(value, 0))
-        return not arrays or not all(isinstance(array, _ndarray) for array in arrays)
-    return is_device(value)
-
-
-# --- parameters of host kernels ---------------------------------------------------------------------------------------
-
-
 class _NamesOf:
     """Gives the names of a host kernel's parameters when they are needed; a class, so that it pickles."""
 
@@ -806,56 +702,8 @@ class _NamesOf:
         self.host = host
 
     def __call__(self) -> list[str] | None:
-        found = _host_parameters(self.host)
+        found = host_parameters(self.host)
         return None if found is None else [one.name for one in found]
-
-
-def _host_parameters(host: Any) -> list[HostParameter] | None:
-    for function in _uncompiled(host):
-        found = _host_types.parameters_of(function)
-        if found is None:
-            module = _modules.get(getattr(function, "__module__", None) or "")
-            if module is not None and is_compiled(module):
-                found = _host_types.stub_parameters(str(module.__file__), getattr(function, "__name__", ""))
-        if found is not None:
-            return found
-    return None
-
-
-def _uncompiled(host: Any) -> Iterable[Callable[..., Any]]:
-    """Yield the functions that may tell the parameters, best first; none is compiled for it."""
-    if isinstance(host, CompiledHostKernel):
-        try:
-            yield host.python
-        except (ImportError, AttributeError):
-            return
-    elif isinstance(host, HostImplementations):
-        names = [name for name in ("python", "numpy", "numba", "pyccel") if name in host.names]
-        for name in names:
-            ready = name != "pyccel" or "python" not in host.names  # where there is a source, this would compile it
-            if ready and host.available(name):
-                function = host.get(name)
-                yield getattr(function, "py_func", function)
-    else:
-        yield getattr(host, "py_func", host)
-
-
-def _other_versions(host: Any) -> Iterable[tuple[str, Callable[..., Any]]]:
-    """Yield the versions that are compared with the plain Python one, and how they are called in messages."""
-    if isinstance(host, CompiledHostKernel) and host.fallback is not None:
-        yield "in the fallback", host.fallback
-    if isinstance(host, HostImplementations):
-        for name in ("numba", "numpy"):
-            if name in host.names and host.available(name):
-                function = host.get(name)
-                yield f"in the version with {name}", getattr(function, "py_func", function)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return f"({', '.join(names)})"
-
-
-# --- pickling ---------------------------------------------------------------------------------------------------------
 
 
 def _restored(cls: type[Kernel], state: dict[str, Any]) -> Kernel:
