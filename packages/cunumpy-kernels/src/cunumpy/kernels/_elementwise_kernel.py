@@ -11,6 +11,7 @@ import numpy as np
 
 from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
+from cunumpy.kernels import _generated_code as generated
 from cunumpy.kernels import _numpy_evaluation as numpy_evaluation
 from cunumpy.kernels import _typed_parameters as typed
 from cunumpy.kernels._typed_parameters import Parameter, TypedKernel
@@ -85,7 +86,7 @@ class ElementwiseKernel(TypedKernel):
     operation: str
     no_return: bool
     return_tuple: bool
-    _functions: dict[Any, typed.Compiled]
+    _functions: dict[Any, generated.Compiled]
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class ElementwiseKernel(TypedKernel):
         if self._quick is not None:
             done = self._quick.call(args, size)
             if type(done) is str:
-                typed.fail(self._owner, done)
+                generated.fail(self._owner, done)
             if done is not NotImplemented:
                 return done
         self._check_count(args)
@@ -335,7 +336,7 @@ class ElementwiseKernel(TypedKernel):
         plain: bool,
         numbers: list[bool],
         raw: list[tuple[int, bool]],
-    ) -> typed.Compiled:
+    ) -> generated.Compiled:
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, plain, numbers, raw)
@@ -345,7 +346,7 @@ class ElementwiseKernel(TypedKernel):
                     "operation": self.operation,
                     "after_loop": self._after_loop,
                 }
-                function = typed.compiled(source, self.name, self._options, self._owner, texts, self._host_options)
+                function = generated.compiled(source, self.name, self._options, self._owner, texts, self._host_options)
                 if self._quick is None:
                     in_order = (self._places, not self.reduce_dims, self.no_return, self.return_tuple)
                     settings = (*in_order, False, False, _CHUNK, 0, 0, 0, 0)
@@ -364,7 +365,7 @@ class ElementwiseKernel(TypedKernel):
         for number, parameter in enumerate(self._parameters):
             output = number >= self.nin
             const = "" if output else "const "
-            kind = typed.C_TYPES[types[parameter.type_name]]
+            kind = generated.C_TYPES[types[parameter.type_name]]
             name, pointer = parameter.name, f"_cunumpy_of_{parameter.name}"
             if numbers[number]:
                 declared.append(f"const {kind} {name}")
@@ -389,7 +390,7 @@ class ElementwiseKernel(TypedKernel):
         steps = sum(not (one.raw or number) for one, number in zip(self._parameters, numbers, strict=True))
         code = "\n".join([self._loop_prep, self.operation, self._after_loop])
         place = "_ind.set(i);" if re.search(r"\b_ind\b", f"{self.preamble}{code}") else ""
-        one = "\n".join([place, *body, typed.code_of("operation", self.operation)])
+        one = "\n".join([place, *body, generated.code_of("operation", self.operation)])
         if plain:
             loop = f"""
 #pragma GCC ivdep
@@ -413,7 +414,7 @@ class ElementwiseKernel(TypedKernel):
         }}
         _cunumpy_next += _cunumpy_end - _cunumpy_begin;
     }}"""
-        return f"""{typed.prelude(types, self.preamble, code)}
+        return f"""{generated.prelude(types, self.preamble, code)}
 extern "C" __global__ void {self.name}({"".join(f"{one}, " for one in declared)}const long long* _cunumpy_layout,
         long long _cunumpy_n) {{
     const ptrdiff_t _cunumpy_first = (ptrdiff_t)blockIdx.x * {_CHUNK};
@@ -424,9 +425,9 @@ extern "C" __global__ void {self.name}({"".join(f"{one}, " for one in declared)}
     const long long* const _cunumpy_strides = _cunumpy_shape + _cunumpy_ndim;
     const long long* const _cunumpy_steps = _cunumpy_strides + {steps} * _cunumpy_ndim;
     {chr(10).join(before)}
-    {typed.code_of("loop_prep", self._loop_prep)}
+    {generated.code_of("loop_prep", self._loop_prep)}
 {loop}
-    {typed.code_of("after_loop", self._after_loop)}
+    {generated.code_of("after_loop", self._after_loop)}
 }}
 """
 

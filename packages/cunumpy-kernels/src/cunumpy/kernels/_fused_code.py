@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy.kernels._typed_parameters import C_TYPES
+from cunumpy.kernels._generated_code import C_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

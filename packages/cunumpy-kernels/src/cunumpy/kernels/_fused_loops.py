@@ -11,8 +11,8 @@ from cunumpy.kernels import _fused_code as code
 from cunumpy.kernels import _fused_graph as graph
 from cunumpy.kernels._elementwise_kernel import ElementwiseKernel
 from cunumpy.kernels._fused_graph import Node
+from cunumpy.kernels._generated_code import C_TYPES
 from cunumpy.kernels._reduction_kernel import ReductionKernel
-from cunumpy.kernels._typed_parameters import C_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

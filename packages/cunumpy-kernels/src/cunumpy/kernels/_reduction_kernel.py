@@ -10,6 +10,7 @@ import numpy as np
 
 from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
+from cunumpy.kernels import _generated_code as generated
 from cunumpy.kernels import _numpy_evaluation as numpy_evaluation
 from cunumpy.kernels import _typed_parameters as typed
 from cunumpy.kernels._typed_parameters import TypedKernel
@@ -90,7 +91,7 @@ class ReductionKernel(TypedKernel):
     identity: str | None
     reduce_type: str | None
     options: tuple[str, ...]
-    _functions: dict[Any, tuple[typed.Compiled, int]]
+    _functions: dict[Any, tuple[generated.Compiled, int]]
 
     def __init__(
         self,
@@ -174,7 +175,7 @@ class ReductionKernel(TypedKernel):
         if self._quick is not None and (out is None or (self.nout == 1 and len(args) == self.nin)):
             done = self._quick.reduce(args if out is None else (*args, out), axis, keepdims)
             if type(done) is str:
-                typed.fail(self._owner, done)
+                generated.fail(self._owner, done)
             if done is not NotImplemented:
                 return done
         self._check_count(args)
@@ -377,7 +378,7 @@ class ReductionKernel(TypedKernel):
         plain: bool,
         numbers: list[bool],
         raw: list[tuple[int, bool]],
-    ) -> tuple[typed.Compiled, int]:
+    ) -> tuple[generated.Compiled, int]:
         with self._lock:
             if key not in self._functions:
                 source = self._source(types, side_by_side, plain, numbers, raw)
@@ -389,7 +390,7 @@ class ReductionKernel(TypedKernel):
                     "reduce_expr": self.reduce_expr,
                     "post_map_expr": self.post_map_expr,
                 }
-                function = typed.compiled(source, self.name, self.options, self._owner, texts, self._host_options)
+                function = generated.compiled(source, self.name, self.options, self._owner, texts, self._host_options)
                 item = np.zeros(1, np.int64)
                 scalars = [
                     np.zeros(1, types[one.type_name]) if number else 0
@@ -411,11 +412,11 @@ class ReductionKernel(TypedKernel):
     def _reduce_type(self, types: dict[str, Any]) -> str:
         name = self.reduce_type
         if name is None:
-            return typed.C_TYPES[types[self.out_params[0].type_name]]
+            return generated.C_TYPES[types[self.out_params[0].type_name]]
         if name in types:
-            return typed.C_TYPES[types[name]]
+            return generated.C_TYPES[types[name]]
         # A dtype's full name; all else that NumPy reads, such as float, uint or P, may mean something else in C++.
-        return next((ctype for dtype, ctype in typed.C_TYPES.items() if dtype.name == name), name)
+        return next((ctype for dtype, ctype in generated.C_TYPES.items() if dtype.name == name), name)
 
     def _source(
         self, types: dict[str, Any], side_by_side: bool, plain: bool, numbers: list[bool], raw: list[tuple[int, bool]]
@@ -426,7 +427,7 @@ class ReductionKernel(TypedKernel):
         after = "_cunumpy_raw"
         count = 0
         for parameter, number in zip(self.in_params, numbers, strict=True):
-            kind = typed.C_TYPES[types[parameter.type_name]]
+            kind = generated.C_TYPES[types[parameter.type_name]]
             name, pointer = parameter.name, f"_cunumpy_of_{parameter.name}"
             if number:
                 declared.append(f"const {kind} {name}")
@@ -456,7 +457,7 @@ class ReductionKernel(TypedKernel):
             elements.append(f"const {kind}& {name} = _cunumpy_row_of_{name}[_cunumpy_j * _cunumpy_step_of_{name}];")
             count += 1
         for place, parameter in enumerate(self.out_params):
-            kind = typed.C_TYPES[types[parameter.type_name]]
+            kind = generated.C_TYPES[types[parameter.type_name]]
             declared.append(f"{kind}* _cunumpy_of_{parameter.name}")
             results.append(
                 f"{kind}& {parameter.name} = _cunumpy_of_{parameter.name}[cunumpy_kernel::place(_cunumpy_o, "
@@ -467,7 +468,7 @@ class ReductionKernel(TypedKernel):
         first_value = "" if self.identity is None else "a = _cunumpy_reduce(_type_reduce(_cunumpy_identity), a);"
         identity = ""
         if self.identity is not None:
-            given = typed.code_of("identity", self.identity, ");")
+            given = generated.code_of("identity", self.identity, ");")
             identity = f"const _type_reduce _cunumpy_identity = _type_reduce({given}"
         empty = "" if self.identity is None else "if (_cunumpy_length == 0) a = _cunumpy_identity; else"
         sizes = {"_in_ind": "_cunumpy_length * _cunumpy_count", "_out_ind": "_cunumpy_count"}
@@ -481,7 +482,7 @@ class ReductionKernel(TypedKernel):
             for name, place in {"_in_ind": "_j", "_out_ind": "_i"}.items()
             if re.search(rf"\b{name}\b", self.map_expr)
         ]
-        element = typed.code_of("map_expr", self.map_expr, ");")
+        element = generated.code_of("map_expr", self.map_expr, ");")
         value = f"{line(places)} {line(elements)} return (_type_reduce)({element}"
         mapped = f"[&](ptrdiff_t _cunumpy_j, ptrdiff_t _J) -> _type_reduce {{ {value} }}"
         ends = []
@@ -494,7 +495,7 @@ class ReductionKernel(TypedKernel):
         {empty} {{ {first_value} }}
         {line(results)}
         {line(ends)}
-        {typed.code_of("post_map_expr", self.post_map_expr)}
+        {generated.code_of("post_map_expr", self.post_map_expr)}
     }};
     auto _cunumpy_give = [&](ptrdiff_t _cunumpy_o, ptrdiff_t _cunumpy_c, const _type_reduce& a) {{
         if (_cunumpy_chunks > 1) _cunumpy_partial[_cunumpy_o * _cunumpy_chunks + _cunumpy_c] = a;
@@ -502,7 +503,7 @@ class ReductionKernel(TypedKernel):
     }};"""
         reduce_type = self._reduce_type(types)
         if self.reduce_type is not None:
-            reduce_type = typed.code_of("reduce_type", reduce_type, "")
+            reduce_type = generated.code_of("reduce_type", reduce_type, "")
         if side_by_side:
             work = f"""
     const ptrdiff_t _cunumpy_width = _cunumpy_out_shape[_cunumpy_out_ndim - 1];
@@ -588,7 +589,7 @@ class ReductionKernel(TypedKernel):
                 _cunumpy_all[k] = _cunumpy_reduce(_cunumpy_all[k], _cunumpy_all[k + width]);
         _cunumpy_give(_cunumpy_o, _cunumpy_c, _cunumpy_all[0]);
     }}"""
-        return f"""{typed.prelude(types, self.preamble, code)}
+        return f"""{generated.prelude(types, self.preamble, code)}
 typedef {reduce_type} _type_reduce;
 extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _cunumpy_layout,
         long long _cunumpy_count,
@@ -608,7 +609,7 @@ extern "C" __global__ void {self.name}({", ".join(declared)}, const long long* _
     {line(before)}
     {identity}
     auto _cunumpy_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {{
-        return ({typed.code_of("reduce_expr", self.reduce_expr, ");")}
+        return ({generated.code_of("reduce_expr", self.reduce_expr, ");")}
     }};
 {finish}
     if (_cunumpy_pass == 1) {{
