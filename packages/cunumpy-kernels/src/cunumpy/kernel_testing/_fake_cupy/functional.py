@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from cunumpy.kernels._rawkernel.function_source import FunctionSource, TranslationError
-from cunumpy.kernels._rawkernel.names import Names
 from cunumpy.kernels._rawkernel.python_kernel import PythonKernel
-from cunumpy.kernels._rawkernel.translation import Program, Translator
+from cunumpy.kernels._rawkernel.to_cuda import translated
 from cunumpy.kernels._rawkernel.types import Scalar
 
 from .kernels import ElementwiseKernel
@@ -67,31 +66,17 @@ class vectorize:
 vectorize.__module__ = "cupy"
 
 
-class _Program(Program):
-    """A device function, with what it calls."""
-
-    def __init__(self, kernel: PythonKernel, source: FunctionSource, types: tuple[Scalar, ...]) -> None:
-        self.mode, self.owner, self.names = kernel._mode, kernel._owner, Names()
-        self.includes, self.functions, self.memories = {}, [], []
-        self.cooperative = False
-        self._done, self._open = {}, []
-        self.name = self.names.new(source.tree.name)
-        translator = Translator(self, source, self.name, types, device=True)
-        self.functions.append(translator.text())
-        self.source = self._finished()
-        self.result = translator.result
-
-
 def _kernel_of(function: Callable[..., Any], types: str) -> ElementwiseKernel:
     kernel = PythonKernel(function, "numpy", True)
     is_lambda = getattr(function, "__name__", "") == "<lambda>"
     source = _LambdaSource(function, kernel._owner) if is_lambda else kernel.function_source()
-    program = _Program(kernel, source, tuple(Scalar(np.dtype(one)) for one in types))
-    results = program.result if isinstance(program.result, tuple) else (program.result,)
+    kinds = tuple(Scalar(np.dtype(one)) for one in types)
+    found = translated(source, source.tree.name, kinds, mode="numpy", device=True)
+    results = found.result if isinstance(found.result, tuple) else (found.result,)
     if not all(isinstance(one, Scalar) for one in results):
-        raise TypeError(f"Invalid return type: {program.result}")
-    call = f"{program.name}({', '.join(f'in{number}' for number in range(len(types)))})"
-    if isinstance(program.result, tuple):
+        raise TypeError(f"Invalid return type: {found.result}")
+    call = f"{found.cname}({', '.join(f'in{number}' for number in range(len(types)))})"
+    if isinstance(found.result, tuple):
         taken = [f"out{number} = found._{number};" for number in range(len(results))]
         body = " ".join([f"auto found = {call};", *taken])
     else:
@@ -101,7 +86,7 @@ def _kernel_of(function: Callable[..., Any], types: str) -> ElementwiseKernel:
         ", ".join(f"{one.dtype} out{number}" for number, one in enumerate(results)),  # type: ignore[union-attr]
         body,
         "cupy_vectorize",
-        preamble=program.source,
+        preamble=found.program.source(),
     )
 
 

@@ -169,12 +169,13 @@ class PythonKernel:
 
     def _translated(self, types: tuple[Type, ...]) -> CudaKernel:
         from cunumpy.kernels._cuda_kernel import CudaKernel
-        from cunumpy.kernels._rawkernel.translation import Program
+        from cunumpy.kernels._rawkernel.to_cuda import translated
 
-        program = Program(self, types)
-        self._codes[tuple(map(str, types))] = program.source
+        found = translated(self.function_source(), self.__name__, types, mode=self._mode)
+        source = found.program.source()
+        self._codes[tuple(map(str, types))] = source
         options = ("--fmad=false",) if self._mode == "numpy" else ()
-        kernel = CudaKernel(program.source, program.name, options=options, cooperative=program.cooperative)
+        kernel = CudaKernel(source, found.cname, options=options, cooperative=found.program.cooperative)
         kernel._owner = self._owner
         kernel._start()
         return kernel

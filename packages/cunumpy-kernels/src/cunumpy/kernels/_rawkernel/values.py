@@ -201,3 +201,12 @@ def extent(value: Value, axis: int) -> Value:
     """Return the length of an axis of an array."""
     base, first = (value, 0) if value.base is None else (value.base, len(value.indices))
     return Value(f"{base.code}.shape[{first + axis}]", Scalar(INT64))
+
+
+def ctype_of(kind: Type, memory: Memory | None = None) -> str:
+    """Return a type in C++, of arrays with a mark for ``const``, which `memory` decides in the end."""
+    if isinstance(kind, Array):
+        assert memory is not None
+        ctype = kind.ctype(False)
+        return ctype.replace("<", f"<{memory.mark}", 1) if kind.ndim else f"{memory.mark}{ctype}"
+    return str(kind.ctype)  # type: ignore[attr-defined]
