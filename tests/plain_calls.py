@@ -27,6 +27,7 @@ from cunumpy import (
     profiling,
     rng,
 )
+from jit_calls import CALLS, in_kernel
 
 Row = Callable[[], tuple[Callable[..., Any], dict[str, Any]]]
 
@@ -466,6 +467,9 @@ _row(
 )
 _row("kernels.fuse", _itself(kernels.fuse), function=_given(lambda x: x + 1), kernel_name=None)
 _row("kernels.rawkernel", _itself(kernels.rawkernel), mode="cuda", device=False)
+_row("kernels.jit.rawkernel", _itself(kernels.jit.rawkernel), mode="cuda", device=False)
+for _name, (_form, _given_there) in CALLS.items():
+    _row(f"kernels.jit.{_name}", _itself(in_kernel(_form)), **_given_there)
 _row(
     "kernels.as_kernel_array",
     _itself(kernels.as_kernel_array),
@@ -1185,7 +1189,8 @@ OTHER_NAMES: dict[str, str] = {
 """What errors call a function, or ``function(argument)``, if not by its name; regular expressions."""
 
 ELSEWHERE: tuple[str, ...] = (
-    "kernels.jit.*",  # names in kernels, tried by test_python_kernel_errors
+    "kernels.jit.threadIdx", "kernels.jit.blockIdx", "kernels.jit.blockDim", "kernels.jit.gridDim",  # no functions
+    "kernels.jit.warpsize", "kernels.jit.thrust", "kernels.jit.cub.WarpReduce", "kernels.jit.cub.BlockReduce",
     "mpi.SerialComm*", "mpi.SerialMPI*", "mpi.SerialRequest*", "mpi.SerialStatus*",  # in mpi_calls
     "petsc.*",  # needs PETSc
     "to_cupy", "kernels.MetalKernel.__call__", "kernels.PyccelCache.*",  # need what is not installed everywhere

@@ -75,8 +75,9 @@ def public_callables() -> dict[str, Any]:
             if callable(value):
                 found[path] = value
             kind = value if isinstance(value, type) else type(value)
-            if not isinstance(value, types.FunctionType) and not (kind is not value and _is_public(kind)):
-                found |= {f"{path}.{method}": function for method, function in _methods(kind)}
+            if isinstance(value, types.FunctionType) or (kind is not value and (callable(value) or _is_public(kind))):
+                continue
+            found |= {f"{path}.{method}": function for method, function in _methods(kind)}
     return {name: value for name, value in found.items() if parameters(value)}
 
 

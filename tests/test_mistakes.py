@@ -46,6 +46,13 @@ WRONG: dict[str, Any] = {
 """What an argument is exchanged for; arrays of all kinds are tried in `test_array_arguments`."""
 
 NOT_OF_ARGUMENTS = (BackendUnavailableError, CompileError, MissingPackageError)
+IN_KERNELS: dict[str, Any] = {
+    "an array": np.zeros(3),
+    "a number of the launch": np.float32(1.5),
+    "an integer of the launch": np.int64(2),
+}
+"""What is tried besides in kernels in Python syntax, where it matters what is known when they are translated."""
+
 BUILT_IN = (FileNotFoundError, ModuleNotFoundError, IndexError, KeyError, AssertionError, np.exceptions.AxisError)
 """Errors that say enough by themselves: a file, module, place or key is not there; or a test has failed."""
 
@@ -96,19 +103,25 @@ def test_every_parameter_is_in_the_call(name: str) -> None:
 
 def complaint(error: Exception, name: str, argument: str) -> str:
     """Say what is wrong with an error, "" if nothing is."""
-    if isinstance(error, NOT_OF_ARGUMENTS) or type(error) in BUILT_IN:
+    translated = name.startswith("kernels.jit.") and isinstance(error, CompileError)
+    if (isinstance(error, NOT_OF_ARGUMENTS) and not translated) or type(error) in BUILT_IN:
         return ""
     if not isinstance(error, CuNumpyError):
         return f"{type(error).__name__}: {error}"
-    text = str(error)
+    text = str(error).splitlines()[0] if translated else str(error)  # the next lines show the source
     parts = [part for part in name.split(".") if not part.startswith("__")]
     function = "|".join(map(re.escape, parts[-2:] if parts[-2:-1] and parts[-2][0].isupper() else parts[-1:]))
     if not re.search(OTHER_NAMES.get(name, function), text):
         return f"does not name the function: {text}"
     known = OTHER_NAMES.get(f"{name}({argument})", rf"\b{argument}\b")
-    if argument and isinstance(error, ArgumentTypeError) and not re.search(known, text):
+    if argument and (translated or isinstance(error, ArgumentTypeError)) and not re.search(known, text):
         return f"does not name the argument: {text}"
     return ""
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if name.startswith("kernels.jit.")])
+def test_calls_in_kernels_are_taken(name: str) -> None:
+    call(name)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -119,7 +132,7 @@ def test_mistakes_are_refused_in_words_that_help(name: str, tmp_path: Path, monk
         argument = place[0].lstrip("*")
         if argument in NOT_TRIED.get(name, ()):
             continue
-        for label, value in WRONG.items():
+        for label, value in (WRONG | (IN_KERNELS if name.startswith("kernels.jit.") else {})).items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:

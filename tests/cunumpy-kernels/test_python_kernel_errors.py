@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import os
 import pickle
@@ -73,8 +74,8 @@ BODIES = [
     ("v = x\nv = z", "the type of variable 'v' changes: it is array of float32 with 1 dimension", 1),
     ("x[0] = 1j", "complex64 can't be stored as float32", 1),
     ("n = 1.5", "the type of variable 'n' changes", 1),
-    ("i = x[0]\nx[i] = 1", "an index is an integer, got float32; convert it", 3),
-    ("x[-1] = 1", r"kernels don't count negative indices from the end; write x\[len\(x\) - 1\]", 3),
+    ("i = x[0]\nx[i] = 1", "an index must be an integer, got float32; convert it", 3),
+    ("x[-1] = 1", r"an index is -1, and kernels don't count from the end; write x\[len\(x\) - 1\]", 3),
     ("x[1:2] = 1", "arrays can't be sliced in a kernel", 3),
     ("x[...] = 1", "arrays are indexed by integers", 3),
     ("x[0, 1] = 1", r"the array has 1 dimension\(s\), got 2 indices", 1),
@@ -93,9 +94,9 @@ BODIES = [
     ("a, = jit.grid(1)", "only tuples can be unpacked, got uint32", 1),
     ("a, b = jit.grid(3)", "3 values are assigned to 2 targets", 1),
     ("a = jit.grid(2)\nb = np.int64(a)", "a number is needed here, got a tuple of 2", 5),
-    ("a = jit.grid(0)", "ndim must be 1, 2 or 3, got 0", 5),
-    ("a = jit.grid('abc')", "ndim must be 1, 2 or 3, got 'abc'", 5),
-    ("a = jit.grid(n)", "ndim has to be known when the kernel is translated", 14),
+    ("a = jit.grid(0)", "jit.grid: argument 'ndim' must be 1, 2 or 3, got 0", 14),
+    ("a = jit.grid('abc')", "jit.grid: argument 'ndim' must be 1, 2 or 3, got 'abc'", 14),
+    ("a = jit.grid(n)", "argument 'ndim' has to be known when the kernel is translated", 14),
     ("jit.thrust.sort(x)", "jit.thrust.sort: algorithms of Thrust are not there in kernels", 1),
     ("a = x.begin()", "iterators are not there in kernels", 5),
     ("a = x.mean", "has no attribute 'mean' in a kernel", 5),
@@ -103,8 +104,8 @@ BODIES = [
     ("x[0] = n and 3", "`and` of numbers gives one of them in Python", 8),
     ("for v in x:\n    x[0] = v", "loops of a kernel are over range", 10),
     ("for i in range(n):\n    pass\nelse:\n    x[0] = 1", "has no else", 1),
-    ("for i in range(0, n, 0):\n    pass", "the step of range must not be 0", 10),
-    ("for i in range(x[0]):\n    pass", "an integer is needed here, got float32", 16),
+    ("for i in range(0, n, 0):\n    pass", "range: argument 'step' must not be 0", 10),
+    ("for i in range(x[0]):\n    pass", "range: argument 'stop' must be an integer, got float32", 16),
     ("try:\n    x[0] = 1\nfinally:\n    pass", "there are no exceptions in a kernel", 1),
     ("with x:\n    pass", "no context managers", 1),
     ("def g():\n    pass", "functions can't be defined in a kernel", 1),
@@ -118,26 +119,51 @@ BODIES = [
     ("x[0] = np.float32(z[0, 0])", "a complex number can't be converted to float32; take .real", 8),
     ("x[0] = np.cbrt(z[0, 0])", "there is no numpy.cbrt for complex64", 8),
     ("x[0] = 1 // 0", "evaluating it raises ZeroDivisionError", 8),
-    ("s = jit.shared_memory(np.float32, n)", "size has to be known when the kernel is translated", 35),
-    ("s = jit.shared_memory(np.float32, 0)", "size must be a positive integer", 5),
-    ("s = jit.shared_memory('O', 4)", "kernels have no type 'O'", 5),
+    ("s = jit.shared_memory(np.float32, n)", "argument 'size' has to be known when the kernel is translated", 35),
+    ("s = jit.shared_memory(np.float32, 0)", "jit.shared_memory: argument 'size' must be a positive integer", 35),
+    ("s = jit.shared_memory('O', 4)", "argument 'dtype' must be a type of numbers, .* have no type 'O'", 23),
     ("s = jit.shared_memory(np.float32, 4)\ns[4] = 1", "index 4 is out of range for size 4", 1),
     ("x[0] = jit.shared_memory(np.float32, 4)[0]", "is assigned to a variable", 8),
-    ("jit.atomic_inc(x, 0, 1)", "jit.atomic_inc is not there for float32; CUDA has it for uint32", 1),
-    ("jit.atomic_add(n, 0, 1)", "takes an array, an index and a value, got int32", 1),
-    ("jit.shfl_sync(0xffffffff, z[0, 0], 0)", "takes no complex numbers", 1),
+    (
+        "jit.atomic_inc(x, 0, 1)",
+        "argument 'array' must have one of the types that CUDA has it for, uint32; got float32",
+        16,
+    ),
+    ("jit.atomic_add(n, 0, 1)", "jit.atomic_add: argument 'array' must be an array or shared memory, got int32", 16),
+    (
+        "jit.shfl_sync(0xffffffff, z[0, 0], 0)",
+        "argument 'var' must be no complex number; exchange .real and .imag",
+        27,
+    ),
     ("jit.syncthreads(3)", "jit.syncthreads takes 0 arguments", 1),
     ("jit.syncwarp(lanes=3)", "jit.syncwarp has no argument 'lanes'", 1),
     ("jit.atomic_add(x, 0)", "jit.atomic_add needs value", 1),
     ("g = jit.cg.this_grid()\ng.thread_index()", "grid_group has no method 'thread_index'", 1),
-    ("jit.cg.sync(n)", "a cooperative group is needed here, got int32", 13),
+    ("jit.cg.sync(n)", "jit.cg.sync: argument 'group' must be a cooperative group, got int32; take jit.cg", 13),
     ("W = jit.cub.WarpReduce\nw = W(n)", "jit.cub.WarpReduce is no function", 5),
     ("w = jit.cub.BlockReduce[np.int32]", r"is written jit.cub.BlockReduce\[dtype, threads\]", 5),
-    ("w = jit.cub.WarpReduce[np.int32](n)", "takes shared memory of its TempStorage", 5),
+    ("w = jit.cub.WarpReduce[np.int32](n)", "argument 'temp_storage' must be shared memory of its TempStorage", 34),
     ("while pair(n)[0] > 0:\n    n -= 1", "this call has several results", 7),
     ("if n > 0 and pair(n)[0] > 0:\n    n -= 1", "this call has several results", 14),
     ("x[0] = pair(n)[0] if n > 0 else 0", "this call has several results", 8),
     ("x[0] = x[1] + counted_pair(x)[0]", "this call has several results", 15),
+    ("jit.atomic_add(z, 0, 1)", "argument 'index' must have 2 item.s., one for each dimension of the array, got 1", 19),
+    ("jit.atomic_add(x, 0, 1j)", "argument 'value': complex64 can't be stored as float32", 22),
+    ("jit.atomic_add(x, 0, 1, 2)", "jit.atomic_add takes 3 arguments .array, index, value., got 4; leave them out", 1),
+    ("a = jit.shfl_sync(0xffffffff, n, 0, width=3)", "argument 'width' must be 1, 2, 4, 8, 16 or 32, got 3", 43),
+    ("a = jit.shfl_sync(0xffffffff, n, 2**40)", "argument 'val_id' must be an integer of 32 bits", 34),
+    ("a = jit.popc(x)", "jit.popc: argument 'value' must be an integer, got array of float32.* give an index", 14),
+    (
+        "x[2**70] = 1",
+        "an index must be a number, got [0-9]*. Kernels have integers of up to 64 bits",
+        3,
+    ),
+    (
+        "for i in jit.range(n, unroll=-1):\n    pass",
+        "argument 'unroll' must be True, False, or how many",
+        30,
+    ),
+    ("w = jit.cub.WarpReduce['two']", r"jit.cub.WarpReduce\[dtype\]: argument 'dtype' must be a type of numbers", 5),
     ("del n", "variables can't be deleted", 1),
     ("global GLOBAL_ARRAY", "a kernel can't assign global variables", 1),
     ("x.size = 3", "attributes can't be assigned", 1),
@@ -280,6 +306,9 @@ def test_primitives_are_for_kernels_only():
 
 def test_kernels_pickle_by_name():
     assert pickle.loads(pickle.dumps(store)) is store
+    for one in (jit.grid, jit.range, jit.cg.sync, jit.cub.WarpReduce):
+        assert pickle.loads(pickle.dumps(one)) is one
+    assert str(inspect.signature(jit.atomic_cas)) == "(array, index, value, alt_value)"
     assert store.__name__ == "store"
     assert repr(store) == "<kernel 'store' in Python syntax>"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import itertools
 import math
+import types
 
 import numpy as np
 import pytest
@@ -381,6 +382,38 @@ def test_ranges(given):
     loops[1, 1](out, *given)
     expected = [*range(*given), 50, 51, 60, 61, len(range(*given))]
     np.testing.assert_array_equal(out[: len(expected)], expected)
+
+
+@rawkernel()
+def loops_with_operators_in_their_bounds(out, n, step):
+    count = 0
+    for i in range(n & 6):
+        count += 1 + i
+    out[0] = count
+    count = 0
+    for i in jit.range(n | 1, n ^ 32, n & 3):
+        count += 1 + i
+    out[1] = count
+    count = 0
+    for i in range(n & 1, n << 1, step & 3):
+        count += 1 + i
+    out[2] = count
+    count = 0
+    for i in range(n if n > 3 else 2, n & -8 if n > 3 else 1, step | -4):
+        count += 1 + i
+    out[3] = count
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_bounds_of_ranges_may_have_operators(mode):
+    python = loops_with_operators_in_their_bounds.__wrapped__
+    kernel = loops_with_operators_in_their_bounds if mode == "cuda" else rawkernel(mode="numpy")(python)
+    for n, step in ((7, 1), (21, 3), (3, 2)):
+        out, expected = np.zeros(4, "i"), np.zeros(4, "i")
+        kernel[1, 1](out, n, step)
+        for_python = types.FunctionType(python.__code__, {"jit": types.SimpleNamespace(range=range)})
+        for_python(expected, n, step)
+        np.testing.assert_array_equal(out, expected)
 
 
 @rawkernel()

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from cunumpy.kernels._rawkernel.call_conventions import argument, bound
+from cunumpy.kernels._rawkernel.call_conventions import Arguments
 from cunumpy.kernels._rawkernel.elements import as_index, element_of
 from cunumpy.kernels._rawkernel.operands import as_stored, described
 from cunumpy.kernels._rawkernel.operators import cast_if
 from cunumpy.kernels._rawkernel.translation import Translation
-from cunumpy.kernels._rawkernel.types import UINT64, Scalar
-from cunumpy.kernels._rawkernel.values import PRIMARY, UNARY, Constant, Operand, Several, Value, cast, is_array
+from cunumpy.kernels._rawkernel.types import UINT64, Array, Scalar, Shared
+from cunumpy.kernels._rawkernel.values import PRIMARY, UNARY, Constant, Operand, Several, Value, cast
 
 _DTYPES = {
     "add": "int32 uint32 int64 uint64 float16 float32 float64",
@@ -34,33 +34,37 @@ def _atomic(name: str) -> Callable[[Translation, ast.Call], Operand]:
     function = f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
 
     def handler(t: Translation, node: ast.Call) -> Operand:
-        words = "array index value alt_value" if name == "cas" else "array index value ? alt_value"
-        given = bound(t, node, f"jit.atomic_{name}", words)
-        array = t.expression(argument(given, "array"))
-        if not isinstance(array, Value) or not is_array(array):
-            raise t.error(node, f"jit.atomic_{name} takes an array, an index and a value, got {described(array)}.")
-        place = argument(given, "index")
-        operand = t.expression(place)
+        words = ("value", "alt_value") if name == "cas" else ("value",)
+        arguments = Arguments(t, node, f"jit.atomic_{name}", f"array index {' '.join(words)}")
+        array = arguments.value("array")
+        if not isinstance(array, Value) or not isinstance(array.type, (Array, Shared)):
+            raise arguments.error("array", f"must be an array or shared memory, got {described(array)}.")
+        operand = arguments.value("index")
         items: list[Operand] = [operand]
         if isinstance(operand, Several):
             items = list(operand.items)
         elif isinstance(operand, Constant) and isinstance(operand.value, tuple):
             items = [Constant(one) for one in operand.value]
-        element = element_of(t, array, [as_index(t, one, place) for one in items], place)
+        ndim = array.type.ndim if isinstance(array.type, Array) else 1
+        if len(items) != ndim and ndim:
+            raise arguments.error(
+                "index", f"must have {ndim} item(s), one for each dimension of the array, got {len(items)}."
+            )
+        indices = [as_index(t, one, arguments["index"], arguments.what("index")) for one in items]
+        element = element_of(t, array, indices, arguments["index"])
         if not isinstance(element.type, Scalar):
-            raise t.error(node, f"jit.atomic_{name} takes one element; give an index for each dimension.")
+            raise arguments.error("array", f"must have numbers, got {described(array)}.")
         dtype = element.dtype
-        if dtype.name not in _DTYPES[name].split():
-            raise t.error(
-                node,
-                f"jit.atomic_{name} is not there for {dtype}; CUDA has it for {', '.join(_DTYPES[name].split())}.",
+        listed = _DTYPES[name].split()
+        if dtype.name not in listed:
+            raise arguments.error(
+                "array", f"must have one of the types that CUDA has it for, {', '.join(listed)}; got {dtype}."
             )
         if element.memory is not None:
             element.memory.write()
         values = [
-            cast(as_stored(t, t.expression(one), dtype, node), dtype)
-            for one in (given["value"], given["alt_value"])
-            if one is not None
+            cast(as_stored(t, arguments.value(word), dtype, arguments[word], arguments.what(word)), dtype)
+            for word in words
         ]
         called, address = function, f"&{element.code}"
         bits = dtype.name == "int64" and name not in ("min", "max")

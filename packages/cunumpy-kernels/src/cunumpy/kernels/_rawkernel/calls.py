@@ -10,7 +10,7 @@ import numpy as np
 
 from cunumpy.kernels._rawkernel import atomics, cooperative_groups, cub_reductions, cuda_functions
 from cunumpy.kernels._rawkernel import primitives as jit
-from cunumpy.kernels._rawkernel.call_conventions import bound
+from cunumpy.kernels._rawkernel.call_conventions import Arguments
 from cunumpy.kernels._rawkernel.cooperative_groups import group_method
 from cunumpy.kernels._rawkernel.cub_reductions import cub_method, cub_object
 from cunumpy.kernels._rawkernel.device_functions import call_device_function
@@ -84,7 +84,7 @@ def _method(t: Translation, method: Method, node: ast.Call) -> Operand:
     if isinstance(of.type, CubClass):
         return cub_method(t, of, of.type, name, node)
     if name == "conjugate":
-        bound(t, node, name, "")
+        Arguments(t, node, name)
         return function_of_one("conjugate", of, of.dtype, t.mode)
     raise t.error(node, f"{described(method)} can't be called.")
 

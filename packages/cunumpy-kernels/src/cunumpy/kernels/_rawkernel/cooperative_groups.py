@@ -9,76 +9,86 @@ from typing import Any
 
 import numpy as np
 
-from cunumpy.kernels._rawkernel.call_conventions import VOID, argument, bound, without_result
+from cunumpy.kernels._rawkernel.call_conventions import VOID, Arguments, power_of_two, without_result
 from cunumpy.kernels._rawkernel.function_source import describe
-from cunumpy.kernels._rawkernel.operands import as_integer, described, known_value
-from cunumpy.kernels._rawkernel.operators import as_value
+from cunumpy.kernels._rawkernel.operands import described
 from cunumpy.kernels._rawkernel.translation import Translation
-from cunumpy.kernels._rawkernel.types import BOOL, INT32, UINT32, UINT64, Array, Dim3, Group, Scalar, Shared
-from cunumpy.kernels._rawkernel.values import UNARY, Constant, Operand, Value, is_array
+from cunumpy.kernels._rawkernel.types import BOOL, UINT32, UINT64, Array, Dim3, Group, Scalar, Shared
+from cunumpy.kernels._rawkernel.values import PRODUCT, UNARY, Operand, Value, cast, is_array
 
 
 def _this_thread_block(t: Translation, node: ast.Call) -> Operand:
-    bound(t, node, "jit.cg.this_thread_block", "")
+    Arguments(t, node, "jit.cg.this_thread_block")
     t.program.includes["cooperative_groups.h"] = None
     return Value("cooperative_groups::this_thread_block()", Group("thread_block"))
 
 
 def _this_grid(t: Translation, node: ast.Call) -> Operand:
-    bound(t, node, "jit.cg.this_grid", "")
+    Arguments(t, node, "jit.cg.this_grid")
     t.program.includes["cooperative_groups.h"] = None
     t.program.cooperative = True
     return Value("cooperative_groups::this_grid()", Group("grid_group"))
 
 
-def _group(t: Translation, node: ast.expr) -> Value:
-    group = t.expression(node)
+def _group(arguments: Arguments) -> Value:
+    group = arguments.value("group")
     if not isinstance(group, Value) or not isinstance(group.type, Group):
-        raise t.error(node, f"a cooperative group is needed here, got {described(group)}.")
+        raise arguments.error(
+            "group",
+            f"must be a cooperative group, got {described(group)}; take jit.cg.this_thread_block() or "
+            "jit.cg.this_grid().",
+        )
     return group
 
 
 def _group_function(name: str) -> Callable[[Translation, ast.Call], Operand]:
     def handler(t: Translation, node: ast.Call) -> Operand:
-        given = bound(t, node, f"jit.cg.{name}", "group step" if name == "wait_prior" else "group")
-        group = _group(t, argument(given, "group"))
+        arguments = Arguments(t, node, f"jit.cg.{name}", "group step" if name == "wait_prior" else "group")
+        group = _group(arguments)
         if name == "sync":
             return without_result(t, Value(f"{group.code}.sync()", VOID), node)
         t.program.includes["cooperative_groups/memcpy_async.h"] = None
         template = ""
         if name == "wait_prior":
-            step = known_value(t, argument(given, "step"), "step")
-            if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or step < 0:
-                raise t.error(node, f"jit.cg.wait_prior: step must be an integer from 0 on, got {describe(step)}.")
+            step = arguments.known("step")
+            if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or not 0 <= step < 2**31:
+                raise arguments.error("step", f"must be an integer from 0 on, got {describe(step)}.")
             template = f"<{step}>"
         return without_result(t, Value(f"cooperative_groups::{name}{template}({group.code})", VOID), node)
 
     return handler
 
 
+def _from_0(arguments: Arguments, name: str) -> Value:
+    found = arguments.int32(name)
+    if found.code.startswith("-"):
+        raise arguments.error(name, f"must not be negative, got {found.code}.")
+    return found
+
+
 def _memcpy_async(t: Translation, node: ast.Call) -> Operand:
-    given = bound(t, node, "jit.cg.memcpy_async", "group dst dst_idx src src_idx size * aligned_size")
-    group = _group(t, argument(given, "group"))
+    arguments = Arguments(t, node, "jit.cg.memcpy_async", "group dst dst_idx src src_idx size * aligned_size")
+    group = _group(arguments)
     t.program.includes["cooperative_groups/memcpy_async.h"] = None
     places = []
     for word in ("dst", "src"):
-        array = t.expression(argument(given, word))
+        array = arguments.value(word)
         if (
             not isinstance(array, Value)
             or not is_array(array)
             or (isinstance(array.type, Array) and not array.type.contiguous)
         ):
-            raise t.error(node, f"jit.cg.memcpy_async: {word} must be a C-contiguous array or shared memory.")
-        operand = as_integer(t, argument(given, f"{word}_idx"))
-        index = as_value(operand, INT32) if isinstance(operand, Constant) else operand
+            raise arguments.error(word, f"must be a C-contiguous array or shared memory, got {described(array)}.")
+        index = _from_0(arguments, f"{word}_idx")
         if word == "dst" and array.memory is not None:
             array.memory.write()
         pointer = array.code if isinstance(array.type, Shared) or array.type.ndim == 0 else f"{array.code}.data"  # type: ignore[attr-defined]
-        places.append(pointer if index.code == "0" else f"{pointer} + {index.at(2)}")
-    operand = as_integer(t, argument(given, "size"))
-    size = as_value(operand, UINT64 if not isinstance(operand, Constant) else INT32)
-    if given["aligned_size"] is not None:
-        known_value(t, given["aligned_size"], "aligned_size")  # a promise to the compiler, which can do without
+        places.append(pointer if index.code == "0" else f"{pointer} + {index.at(PRODUCT)}")
+    size = _from_0(arguments, "size")
+    if not size.code.isdigit():
+        size = cast(size, UINT64)
+    # A promise to the compiler, which can do without.
+    arguments.known_integer("aligned_size", "a power of 2", power_of_two)
     code = f"cooperative_groups::memcpy_async({', '.join([group.code, *places, size.code])})"
     return without_result(t, Value(code, VOID), node)
 
@@ -114,7 +124,7 @@ def group_method(t: Translation, of: Value, group: Group, name: str, node: ast.C
     methods = _METHODS[group.name]
     if name not in methods:
         raise t.error(node, f"{group} has no method {name!r}; it has {', '.join(methods)}.", AttributeError)
-    bound(t, node, name, "")
+    Arguments(t, node, name)
     result = methods[name]
     if result is None:
         return without_result(t, Value(f"{of.code}.{name}()", VOID), node)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from cunumpy.kernels._rawkernel import primitives as jit
-from cunumpy.kernels._rawkernel.call_conventions import argument, bound
+from cunumpy.kernels._rawkernel.call_conventions import Arguments
 from cunumpy.kernels._rawkernel.function_source import describe
-from cunumpy.kernels._rawkernel.operands import as_number, described, known_value
+from cunumpy.kernels._rawkernel.operands import described, known_value
 from cunumpy.kernels._rawkernel.operators import cast_if
 from cunumpy.kernels._rawkernel.translation import Translation
 from cunumpy.kernels._rawkernel.types import CubClass, CubStorage, Scalar, Shared, native
@@ -24,7 +24,11 @@ def cub_class(t: Translation, primitive: jit.Primitive, node: ast.Subscript) -> 
     name = primitive.name
     dtype = native(items[0])
     if dtype is None:
-        raise t.error(node, f"jit.{name}: kernels have no type {describe(items[0])}.")
+        raise t.error(
+            node,
+            f"jit.{name}[dtype]: argument 'dtype' must be a type of numbers, such as numpy.float32; kernels have no "
+            f"type {describe(items[0])}.",
+        )
     sizes = items[1:]
     least, most = (0, 1) if primitive is jit.WarpReduce else (1, 3)
     if not least <= len(sizes) <= most or not all(isinstance(one, (int, np.integer)) and one > 0 for one in sizes):
@@ -33,7 +37,7 @@ def cub_class(t: Translation, primitive: jit.Primitive, node: ast.Subscript) -> 
             if primitive is jit.WarpReduce
             else "[dtype, threads], with sizes along x, y, z"
         )
-        raise t.error(node, f"jit.{name} is written jit.{name}{form}.")
+        raise t.error(node, f"jit.{name} is written jit.{name}{form}; got {describe(given)}.")
     file = "cub/warp/warp_reduce.cuh" if primitive is jit.WarpReduce else "cub/block/block_reduce.cuh"
     t.program.includes[file] = None
     return CubClass(primitive.__name__, dtype, tuple(int(one) for one in sizes))
@@ -41,14 +45,15 @@ def cub_class(t: Translation, primitive: jit.Primitive, node: ast.Subscript) -> 
 
 def cub_object(t: Translation, kind: CubClass, node: ast.Call) -> Operand:
     """Return the object of a class, which is made of shared memory."""
-    storage = t.expression(argument(bound(t, node, str(kind), "temp_storage"), "temp_storage"))
+    arguments = Arguments(t, node, f"jit.{kind}", "temp_storage")
+    storage = arguments.value("temp_storage")
     if isinstance(storage, Value) and isinstance(storage.type, Shared) and storage.type.size is not None:
         storage = Value(f"{storage.code}[0]", storage.type.element)
     if not isinstance(storage, Value) or storage.type != CubStorage(kind):
-        raise t.error(
-            node,
-            f"{kind} takes shared memory of its TempStorage, temp = jit.shared_memory(dtype=Class.TempStorage, "
-            f"size=1), as temp[0]; got {described(storage)}.",
+        raise arguments.error(
+            "temp_storage",
+            "must be shared memory of its TempStorage, temp = jit.shared_memory(dtype=Class.TempStorage, size=1), as "
+            f"temp[0]; got {described(storage)}.",
         )
     return Value(f"{kind.ctype}({storage.code})", kind)
 
@@ -57,25 +62,29 @@ def cub_method(t: Translation, of: Value, kind: CubClass, name: str, node: ast.C
     """Return what the method of an object gives."""
     if name not in ("Sum", "Reduce"):
         raise t.error(node, f"{kind} has the methods Sum and Reduce, not {name!r}.", AttributeError)
-    given = bound(t, node, f"{kind}.{name}", "input" if name == "Sum" else "input reduction_op")
-    number = as_number(t, t.expression(argument(given, "input")), node)
+    arguments = Arguments(t, node, f"jit.{kind}.{name}", "input" if name == "Sum" else "input reduction_op")
+    number = arguments.number("input")
     value = cast_if(number, kind.dtype)
     if number.dtype != kind.dtype and not np.can_cast(number.dtype, kind.dtype, "same_kind"):
-        raise t.error(node, f"{kind} takes {kind.dtype}, got {number.dtype}; convert it, numpy.{kind.dtype}(...).")
+        raise arguments.error(
+            "input", f"must be a number of type {kind.dtype}, got {number.dtype}; convert it, numpy.{kind.dtype}(...)."
+        )
     rest = ""
     if name == "Reduce":
-        rest = f", {_operator(t, argument(given, 'reduction_op'))}"
+        rest = f", {_operator(arguments)}"
     return Value(f"{of.code}.{name}({value.code}{rest})", Scalar(kind.dtype), PRIMARY, False, True)
 
 
-def _operator(t: Translation, node: ast.expr) -> str:
-    operand = t.expression(node)
+def _operator(arguments: Arguments) -> str:
+    operand = arguments.value("reduction_op")
     known = operand.value if isinstance(operand, Constant) else None
     if known in (jit.Sum, jit.Max, jit.Min) and isinstance(known, jit.Primitive):
         return f"python::{known.__name__}()"
     if isinstance(known, CubOperator):
         return f"python::{known.name}()"
-    raise t.error(node, "the operator is one of jit.cub.Sum(), jit.cub.Max() and jit.cub.Min().")
+    raise arguments.error(
+        "reduction_op", f"must be jit.cub.Sum(), jit.cub.Max() or jit.cub.Min(), got {described(operand)}."
+    )
 
 
 class CubOperator:
@@ -87,7 +96,7 @@ class CubOperator:
 
 def _operator_made(name: str) -> Callable[[Translation, ast.Call], Operand]:
     def handler(t: Translation, node: ast.Call) -> Operand:
-        bound(t, node, f"jit.cub.{name}", "")
+        Arguments(t, node, f"jit.cub.{name}")
         return Constant(CubOperator(name))
 
     return handler

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from cunumpy.kernels._rawkernel.call_conventions import VOID, argument, bound, hoisted_result, without_result
+from cunumpy.kernels._rawkernel.call_conventions import VOID, Arguments, hoisted_result, power_of_two, without_result
 from cunumpy.kernels._rawkernel.function_source import describe
-from cunumpy.kernels._rawkernel.operands import as_integer, as_number, known_value
-from cunumpy.kernels._rawkernel.operators import as_value, cast_if
+from cunumpy.kernels._rawkernel.operands import as_number
+from cunumpy.kernels._rawkernel.operators import cast_if
 from cunumpy.kernels._rawkernel.translation import Translation
 from cunumpy.kernels._rawkernel.types import BOOL, INT32, UINT32, CubStorage, Scalar, Shared, native
-from cunumpy.kernels._rawkernel.values import PRIMARY, Constant, Operand, Several, Value, cast
+from cunumpy.kernels._rawkernel.values import EQUALITY, PRIMARY, PRODUCT, SUM, Constant, Operand, Several, Value, cast
 
 
 def _grid(t: Translation, node: ast.Call) -> Operand:
@@ -26,58 +26,57 @@ def _gridsize(t: Translation, node: ast.Call) -> Operand:
 
 
 def _along_axes(t: Translation, node: ast.Call, name: str, code: str) -> Operand:
-    ndim = known_value(t, argument(bound(t, node, f"jit.{name}", "ndim"), "ndim"), "ndim")
+    arguments = Arguments(t, node, f"jit.{name}", "ndim")
+    ndim = arguments.known("ndim")
     if isinstance(ndim, bool) or not isinstance(ndim, (int, np.integer)):
-        raise t.error(node, f"jit.{name}: ndim must be 1, 2 or 3, got {describe(ndim)}.", TypeError)
+        raise arguments.error("ndim", f"must be 1, 2 or 3, got {describe(ndim)}.", TypeError)
     if not 1 <= ndim <= 3:
-        raise t.error(node, f"jit.{name}: ndim must be 1, 2 or 3, got {ndim}.", ValueError)
-    level = 3 if name == "grid" else 2
+        raise arguments.error("ndim", f"must be 1, 2 or 3, got {ndim}.", ValueError)
+    level = SUM if name == "grid" else PRODUCT
     items = tuple(Value(code.format(axis), Scalar(UINT32), level) for axis in "xyz"[:ndim])
     return items[0] if ndim == 1 else Several(items)
 
 
 def _syncthreads(t: Translation, node: ast.Call) -> Operand:
-    bound(t, node, "jit.syncthreads", "")
+    Arguments(t, node, "jit.syncthreads")
     return without_result(t, Value("__syncthreads()", VOID), node)
 
 
 def _syncwarp(t: Translation, node: ast.Call) -> Operand:
-    mask = bound(t, node, "jit.syncwarp", "? mask")["mask"]
-    code = "" if mask is None else _mask(t, mask)
+    arguments = Arguments(t, node, "jit.syncwarp", "? mask")
+    code = _mask(arguments) if "mask" in arguments else ""
     return without_result(t, Value(f"__syncwarp({code})", VOID), node)
 
 
-def _mask(t: Translation, node: ast.expr) -> str:
-    operand = as_integer(t, node)
+def _mask(arguments: Arguments) -> str:
+    operand = arguments.integer("mask")
     if isinstance(operand, Constant):
         return f"{int(operand.value) & 0xFFFFFFFF:#x}"
     return operand.code
 
 
 def _laneid(t: Translation, node: ast.Call) -> Operand:
-    bound(t, node, "jit.laneid", "")
+    Arguments(t, node, "jit.laneid")
     return Value("python::lane_id()", Scalar(UINT32))
 
 
 def _shared_memory(t: Translation, node: ast.Call) -> Operand:
-    given = bound(t, node, "jit.shared_memory", "dtype size ? alignment")
-    wanted = known_value(t, argument(given, "dtype"), "dtype")
-    size = known_value(t, argument(given, "size"), "size")
-    alignment = None if given["alignment"] is None else known_value(t, given["alignment"], "alignment")
+    arguments = Arguments(t, node, "jit.shared_memory", "dtype size ? alignment")
+    wanted = arguments.known("dtype")
+    size = arguments.known_integer(
+        "size", "a positive integer, or None for that of the launch", lambda number: 0 < number < 2**31
+    )
+    alignment = arguments.known_integer("alignment", "a power of 2", power_of_two)
     element: Scalar | CubStorage
     if isinstance(wanted, CubStorage):
         element = wanted
     else:
         dtype = native(wanted)
         if dtype is None:
-            raise t.error(node, f"jit.shared_memory: kernels have no type {describe(wanted)}.")
+            raise arguments.error(
+                "dtype", f"must be a type of numbers, such as numpy.float32; kernels have no type {describe(wanted)}."
+            )
         element = Scalar(dtype)
-    if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
-        raise t.error(
-            node, f"jit.shared_memory: size must be a positive integer, or None for that of the launch, got {size!r}."
-        )
-    if alignment is not None and (not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1)):
-        raise t.error(node, f"jit.shared_memory: alignment must be a power of 2, got {alignment!r}.", ValueError)
     if not (
         isinstance(t.statement, (ast.Assign, ast.AnnAssign))
         and t.statement.value is node
@@ -85,20 +84,23 @@ def _shared_memory(t: Translation, node: ast.Call) -> Operand:
     ):
         raise t.error(node, "jit.shared_memory(...) is assigned to a variable: smem = jit.shared_memory(...).")
     align = "" if alignment is None else f"__align__({alignment}) "
-    return Value(f"\1{align}", Shared(element, None if size is None else int(size)))
+    return Value(f"\1{align}", Shared(element, size))
 
 
 def _shuffle(name: str) -> Callable[[Translation, ast.Call], Operand]:
     def handler(t: Translation, node: ast.Call) -> Operand:
-        given = bound(t, node, f"jit.{name}", "mask var val_id * width")
-        mask = _mask(t, argument(given, "mask"))
-        value = as_number(t, t.expression(argument(given, "var")), node)
+        arguments = Arguments(t, node, f"jit.{name}", "mask var val_id * width")
+        mask = _mask(arguments)
+        value = arguments.number("var")
         if value.dtype.kind == "c":
-            raise t.error(node, f"jit.{name} takes no complex numbers; exchange .real and .imag.")
-        operand = as_integer(t, argument(given, "val_id"))
-        lane = as_value(operand, INT32) if isinstance(operand, Constant) else operand
-        width = given["width"]
-        rest = "" if width is None else f", {as_value(as_integer(t, width), INT32).code}"
+            raise arguments.error("var", "must be no complex number; exchange .real and .imag.")
+        lane = arguments.int32("val_id")
+        rest = ""
+        if "width" in arguments:
+            width = arguments.int32("width")
+            if width.code.lstrip("-").isdigit() and width.code not in ("1", "2", "4", "8", "16", "32"):
+                raise arguments.error("width", f"must be 1, 2, 4, 8, 16 or 32, got {width.code}.")
+            rest = f", {cast(width, INT32).code}"
         through = INT32 if value.dtype.kind in "biu" and value.dtype.itemsize < 4 else value.dtype
         code = f"__{name}({mask}, {cast(value, through).code}, {lane.code}{rest})"
         return cast_if(Value(code, Scalar(through), PRIMARY, False, True), value.dtype)
@@ -107,13 +109,13 @@ def _shuffle(name: str) -> Callable[[Translation, ast.Call], Operand]:
 
 
 def _activemask(t: Translation, node: ast.Call) -> Operand:
-    bound(t, node, "jit.activemask", "")
+    Arguments(t, node, "jit.activemask")
     return Value("__activemask()", Scalar(UINT32), PRIMARY, False, True)
 
 
 def _bits(name: str) -> Callable[[Translation, ast.Call], Operand]:
     def handler(t: Translation, node: ast.Call) -> Operand:
-        value = as_number(t, as_integer(t, argument(bound(t, node, f"jit.{name}", "value"), "value")), node)
+        value = as_number(t, Arguments(t, node, f"jit.{name}", "value").integer("value"), node)
         wide = value.dtype.itemsize == 8
         return replace(
             value, code=f"__{name}{'ll' if wide else ''}({value.code})", level=PRIMARY, type=Scalar(INT32), parts=None
@@ -124,11 +126,11 @@ def _bits(name: str) -> Callable[[Translation, ast.Call], Operand]:
 
 def _match(name: str) -> Callable[[Translation, ast.Call], Operand]:
     def handler(t: Translation, node: ast.Call) -> Operand:
-        given = bound(t, node, f"jit.{name}", "mask value")
-        mask = _mask(t, argument(given, "mask"))
-        value = as_number(t, t.expression(argument(given, "value")), node)
+        arguments = Arguments(t, node, f"jit.{name}", "mask value")
+        mask = _mask(arguments)
+        value = arguments.number("value")
         if value.dtype.kind == "c" or value.dtype.itemsize < 4:
-            raise t.error(node, f"jit.{name} takes numbers of 4 and 8 bytes, got {value.dtype}.")
+            raise arguments.error("value", f"must be a real number of 4 or 8 bytes, got {value.dtype}; convert it.")
         if name == "match_any_sync":
             return Value(f"__match_any_sync({mask}, {value.code})", Scalar(UINT32), PRIMARY, False, True)
         t.effects = True
@@ -137,7 +139,7 @@ def _match(name: str) -> Callable[[Translation, ast.Call], Operand]:
         return Several(
             (
                 Value(f"{found}.mask", Scalar(UINT32)),
-                Value(f"{found}.all != 0", Scalar(BOOL), 6),
+                Value(f"{found}.all != 0", Scalar(BOOL), EQUALITY),
             )
         )
 

@@ -51,17 +51,17 @@ def _item_of_tuple(t: Translation, of: Several, index: Any, node: ast.AST) -> Op
         raise t.error(node, f"{error}.", IndexError) from None
 
 
-def as_index(t: Translation, operand: Operand, node: ast.AST) -> Value:
+def as_index(t: Translation, operand: Operand, node: ast.AST, what: str = "an index") -> Value:
     """Return an index of an array."""
-    number = as_numeric(t, operand, node)
+    number = as_numeric(t, operand, node, what)
     dtype = dtype_of(t, number)
     if dtype.kind not in "iu":
-        raise t.error(node, f"an index is an integer, got {dtype}; convert it, numpy.int64(...).", IndexError)
+        raise t.error(node, f"{what} must be an integer, got {dtype}; convert it, numpy.int64(...).", IndexError)
     if isinstance(number, Constant):
         if number.value < 0:
             raise t.error(
                 node,
-                f"index {number.value}: kernels don't count negative indices from the end; write x[len(x) - 1].",
+                f"{what} is {number.value}, and kernels don't count from the end; write x[len(x) - 1].",
                 IndexError,
             )
         return literal(int(number.value), INT32 if number.value < 2**31 else INT64)

@@ -10,12 +10,13 @@ import numpy as np
 from cunumpy.kernels._rawkernel import primitives as jit
 from cunumpy.kernels._rawkernel.assignments import assign_variable
 from cunumpy.kernels._rawkernel.conditions import condition_of
+from cunumpy.kernels._rawkernel.function_source import describe
 from cunumpy.kernels._rawkernel.operands import as_integer, dtype_of, fixed, known_value
 from cunumpy.kernels._rawkernel.operators import as_value
 from cunumpy.kernels._rawkernel.scopes import names_in, stored_in
 from cunumpy.kernels._rawkernel.translation import Translation
 from cunumpy.kernels._rawkernel.types import BOOL, INT32, INT64, Scalar
-from cunumpy.kernels._rawkernel.values import Constant, Value, Variable, cast, literal
+from cunumpy.kernels._rawkernel.values import SHIFT, Constant, Value, Variable, cast, literal
 
 
 def while_statement(t: Translation, node: ast.While) -> None:
@@ -51,17 +52,27 @@ def _for_range(t: Translation, node: ast.For, name: str, call: ast.Call, unrolls
     unroll: Any = None
     for word in call.keywords:
         if not unrolls or word.arg != "unroll":
-            raise t.error(call, "range takes no keywords, except unroll= of jit.range.")
-        unroll = known_value(t, word.value, "unroll")
+            raise t.error(call, f"range takes no keyword {word.arg!r}; jit.range has unroll=, and no other.")
+        unroll = known_value(t, word.value, "jit.range: argument 'unroll'")
+        if unroll is not None and (not isinstance(unroll, (bool, int, np.integer)) or not 0 <= unroll < 2**31):
+            raise t.error(
+                word.value,
+                f"jit.range: argument 'unroll' must be True, False, or how many times, got {describe(unroll)}.",
+            )
     if not 1 <= len(call.args) <= 3:
         raise t.error(call, f"range takes 1 to 3 arguments, got {len(call.args)}.")
-    operands = [as_integer(t, one) for one in call.args]
+    parameters = ("stop",) if len(call.args) == 1 else ("start", "stop", "step")
+    function = "jit.range" if unrolls else "range"
+    operands = [
+        as_integer(t, one, f"{function}: argument {parameter!r}")
+        for parameter, one in zip(parameters, call.args, strict=False)
+    ]
     if len(operands) == 1:
         operands = [Constant(0), *operands]
     start, stop = operands[:2]
     step: Constant | Value = operands[2] if len(operands) == 3 else Constant(1)
     if isinstance(step, Constant) and step.value == 0:
-        raise t.error(call, "the step of range must not be 0.", ValueError)
+        raise t.error(call, f"{function}: argument 'step' must not be 0.", ValueError)
     upward: bool | None = None
     if isinstance(step, Constant):
         upward = step.value > 0
@@ -94,9 +105,11 @@ def _for_range(t: Translation, node: ast.For, name: str, call: ast.Call, unrolls
     end = as_value(limit, dtype)
     step_code = as_value(step, INT32).code if isinstance(step, Constant) else step.code
     if upward is None:
-        test = f"{step_code} > 0 ? {cname} < {end.code} : {step_code} < 0 && {cname} > {end.code}"
+        assert isinstance(step, Value)
+        sign, limit_code = step.at(SHIFT), end.at(SHIFT)
+        test = f"{sign} > 0 ? {cname} < {limit_code} : {sign} < 0 && {cname} > {limit_code}"
     else:
-        test = f"{cname} {'<' if upward else '>'} {end.at(8)}"
+        test = f"{cname} {'<' if upward else '>'} {end.at(SHIFT)}"
     if isinstance(step, Constant) and step.value in (1, -1):
         change = f"{'++' if step.value == 1 else '--'}{cname}"
     elif isinstance(step, Constant) and step.value < 0:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cunumpy.kernels._rawkernel.call_conventions import bound
+from cunumpy.kernels._rawkernel.call_conventions import Arguments
 from cunumpy.kernels._rawkernel.operands import (
     as_number,
     as_numeric,
@@ -116,7 +116,7 @@ def _least_or_greatest(name: str) -> Callable[[Translation, ast.Call], Operand]:
 
 
 def _len(t: Translation, node: ast.Call) -> Operand:
-    of = t.expression(bound(t, node, "len", "x")["x"])  # type: ignore[arg-type]
+    of = Arguments(t, node, "len", "x").value("x")
     if isinstance(of, Constant):
         return evaluated(t, len, (of.value,), node)
     if isinstance(of, Several):
@@ -129,23 +129,23 @@ def _len(t: Translation, node: ast.Call) -> Operand:
 
 
 def _abs(t: Translation, node: ast.Call) -> Operand:
-    of = t.expression(bound(t, node, "abs", "x")["x"])  # type: ignore[arg-type]
+    of = Arguments(t, node, "abs", "x").value("x")
     if isinstance(of, Constant):
         return evaluated(t, abs, (of.value,), node)
     return function_of_numbers(t, "absolute", [of], ast.copy_location(ast.Call(node.func, node.args, []), node))
 
 
 def _pow(t: Translation, node: ast.Call) -> Operand:
-    given = bound(t, node, "pow", "base exp")
-    one, other = (t.expression(given[word]) for word in ("base", "exp"))  # type: ignore[arg-type]
+    arguments = Arguments(t, node, "pow", "base exp")
+    one, other = arguments.value("base"), arguments.value("exp")
     if isinstance(one, Constant) and isinstance(other, Constant):
         return evaluated(t, pow, (one.value, other.value), node)
     return operation(t, "**", one, other, node)
 
 
 def _divmod(t: Translation, node: ast.Call) -> Operand:
-    given = bound(t, node, "divmod", "a b")
-    one, other = (t.expression(given[word]) for word in ("a", "b"))  # type: ignore[arg-type]
+    arguments = Arguments(t, node, "divmod", "a b")
+    one, other = arguments.value("a"), arguments.value("b")
     if isinstance(one, Constant) and isinstance(other, Constant):
         return evaluated(t, divmod, (one.value, other.value), node)
     for operand in (one, other):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cunumpy.kernels._rawkernel.function_source import describe
+from cunumpy.kernels._rawkernel.function_source import TranslationError, describe
 from cunumpy.kernels._rawkernel.operators import OutOfRangeError, as_value, binary
 from cunumpy.kernels._rawkernel.translation import Translation
 from cunumpy.kernels._rawkernel.types import COMPARISONS, NoLoopError, Scalar, can_store, dtype_of_number
@@ -27,15 +27,26 @@ from cunumpy.kernels._rawkernel.values import (
 )
 
 
-def as_number(t: Translation, operand: Operand, node: ast.AST) -> Value:
-    """Return a number, known ones with the type that they have as variables."""
+def as_number(t: Translation, operand: Operand, node: ast.AST, what: str = "") -> Value:
+    """Return a number, known ones with the type that they have as variables; `what` is its name in messages."""
     if isinstance(operand, Value) and isinstance(operand.type, Scalar):
         return operand
     if isinstance(operand, Constant):
         dtype = dtype_of_number(operand.value, t.mode)
         if dtype is not None:
             return as_value(operand, dtype)
-    raise t.error(node, f"a number is needed here, got {described(operand)}.{_remedy(operand)}")
+    raise _unfit(t, operand, node, what, "a number")
+
+
+def _unfit(t: Translation, operand: Operand, node: ast.AST, what: str, kind: str) -> TranslationError:
+    must = f"{what} must be {kind}" if what else f"{kind} is needed here"
+    return t.error(node, f"{must}, got {described(operand)}.{_remedy(operand)}")
+
+
+def _is_number(t: Translation, operand: Operand) -> bool:
+    if isinstance(operand, Constant):
+        return dtype_of_number(operand.value, t.mode) is not None
+    return isinstance(operand, Value) and isinstance(operand.type, Scalar)
 
 
 def _remedy(operand: Operand) -> str:
@@ -43,22 +54,28 @@ def _remedy(operand: Operand) -> str:
         return " Kernels calculate with elements: give an index for each dimension."
     if isinstance(operand, Constant) and isinstance(operand.value, np.ndarray):
         return " Arrays are arguments: add a parameter for it."
+    if isinstance(operand, Constant) and isinstance(operand.value, int):
+        return " Kernels have integers of up to 64 bits."
     return ""
 
 
-def as_numeric(t: Translation, operand: Operand, node: ast.AST) -> Constant | Value:
+def as_numeric(t: Translation, operand: Operand, node: ast.AST, what: str = "") -> Constant | Value:
     """Return an operand that is a number, known ones as they are."""
     if isinstance(operand, Constant) and dtype_of_number(operand.value, t.mode) is not None:
         return operand
-    return as_number(t, operand, node)
+    return as_number(t, operand, node, what)
 
 
-def as_integer(t: Translation, node: ast.expr) -> Constant | Value:
+def as_integer(t: Translation, node: ast.expr, what: str = "") -> Constant | Value:
     """Return an integer."""
-    operand = as_numeric(t, t.expression(node), node)
-    if dtype_of(t, operand).kind not in "iu":
-        raise t.error(node, f"an integer is needed here, got {dtype_of(t, operand)}; convert it, numpy.int64(...).")
-    return operand
+    operand = t.expression(node)
+    if not _is_number(t, operand):
+        raise _unfit(t, operand, node, what, "an integer")
+    number = as_numeric(t, operand, node)
+    if dtype_of(t, number).kind not in "iu":
+        must = f"{what} must be an integer" if what else "an integer is needed here"
+        raise t.error(node, f"{must}, got {dtype_of(t, number)}; convert it, numpy.int64(...).")
+    return number
 
 
 def dtype_of(t: Translation, operand: Constant | Value) -> np.dtype[Any]:
@@ -163,21 +180,22 @@ def in_order(
     return replace(found, code=code, level=PRIMARY, stable=False, impure=True, parts=None)
 
 
-def as_stored(t: Translation, value: Operand, dtype: np.dtype[Any], node: ast.AST) -> Value:
+def as_stored(t: Translation, value: Operand, dtype: np.dtype[Any], node: ast.AST, what: str = "") -> Value:
     """Return a number as it is written to memory of a dtype."""
-    number = as_number(t, value, node)
+    number = as_number(t, value, node, what)
+    before = f"{what}: " if what else ""
     given = number.dtype
     if not can_store(given, dtype):
         raise t.error(
             node,
-            f"{given} can't be stored as {dtype}, which would lose a part of it; convert it, "
+            f"{before}{given} can't be stored as {dtype}, which would lose a part of it; convert it, "
             f"numpy.{dtype}(...){', or take .real' if given.kind == 'c' else ''}.",
         )
     if isinstance(value, Constant):
         try:
             return as_value(value, dtype)
         except OutOfRangeError as error:
-            raise t.error(node, f"{error}.") from None
+            raise t.error(node, f"{before}{error}.") from None
     if "c" in (given.kind, dtype.kind) or np.float16 in (given, dtype):
         return cast(number, dtype)
     return number

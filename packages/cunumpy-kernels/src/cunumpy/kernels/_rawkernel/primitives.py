@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, NoReturn
 
 from cunumpy.errors import ArgumentTypeError
@@ -28,10 +29,16 @@ class Primitive:
         self.__name__ = name.rpartition(".")[2]
         self.__qualname__ = name
         self.__doc__ = doc
+        self.__module__ = "cunumpy.kernels.jit"
         self.name, self.signature = name, signature
 
     def __repr__(self) -> str:
         return f"<cunumpy.kernels.jit.{self.name}{self.signature or ''}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__" and self.__dict__.get("signature"):  # made of text when somebody asks for help
+            return inspect.signature(eval(f"lambda {self.__dict__['signature'][1:-1]}: None"))
+        raise AttributeError(f"{self!r} has no attribute {name!r}.")
 
     def __reduce__(self) -> str:
         return self.name
@@ -98,8 +105,9 @@ gridsize: Primitive = _function(
 laneid: Primitive = _function("laneid", "()", "Return the thread's number in its warp, uint32.")
 range_: Primitive = _function(
     "range",
-    "(stop) or (start, stop, step=1, *, unroll=None)",
-    "Loop over integers as Python's range; `unroll` asks the compiler for ``#pragma unroll``: True, or how many times.",
+    "(start, stop=None, step=1, *, unroll=None)",
+    "Loop over integers as Python's range, where one number alone is `stop`; `unroll` asks the compiler for "
+    "``#pragma unroll``: True, or how many times.",
 )
 syncthreads: Primitive = _function("syncthreads", "()", "Wait for all threads of the block: ``__syncthreads()``.")
 syncwarp: Primitive = _function(

@@ -283,8 +283,8 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
     >>> x
     array([0., 3., 6., 9.])
     """
-    if mode not in _MODES:
-        raise ArgumentError(f"rawkernel: unknown mode {mode!r}; it must be 'cuda' or 'numpy'.")
+    if not isinstance(mode, str) or mode not in _MODES:
+        raise ArgumentError(f"rawkernel: unknown mode {mode!r}; argument 'mode' must be 'cuda' or 'numpy'.")
 
     def decorator(function: Callable[..., Any]) -> PythonKernel:
         if not inspect.isfunction(function):

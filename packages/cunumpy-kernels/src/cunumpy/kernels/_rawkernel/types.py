@@ -25,7 +25,7 @@ def native(dtype: Any) -> np.dtype[Any] | None:
     """Return the dtype of this machine that a kernel can have, None if there is none."""
     try:
         found = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         return None
     if not found.isnative or found.kind not in "biufc":
         return None
