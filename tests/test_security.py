@@ -85,7 +85,22 @@ def hook(event, arguments):
         if str(program or command[0]).rpartition("/")[2] in ("sh", "bash", "dash", "zsh", "cmd", "cmd.exe"):
             events.append((event, str(arguments)))
         commands.append(str(program or command[0]))
-commands = []
+    elif event == "open" and isinstance(arguments[0], (str, bytes)):
+        path, _, flags = arguments
+        path = os.path.abspath(os.fsdecode(path))
+        if flags & os.O_CREAT and path.startswith(shared + os.sep):
+            # Where others can write, a name that they can guess may lead anywhere.
+            private = os.path.dirname(path) != shared and os.stat(os.path.dirname(path)).st_mode & 0o077 == 0
+            if not (flags & os.O_EXCL or private):
+                events.append((event, path))
+            written.append(path)
+    elif event == "os.mkdir" and str(arguments[0]).startswith(shared + os.sep):
+        folder = os.path.dirname(os.path.abspath(arguments[0]))
+        if arguments[1] & 0o077 and (folder == shared or os.stat(folder).st_mode & 0o077):
+            events.append((event, str(arguments)))
+commands, written = [], []
+import os, tempfile
+shared = os.path.realpath(tempfile.gettempdir())
 sys.addaudithook(hook)
 
 import pkgutil, importlib
@@ -111,26 +126,37 @@ xp.rng.PhiloxGenerator(1).normal(size=10)
 xp.optimize.newton(lambda a: a * a - 2, x)
 xp.scipy.special.erf(x)
 import runpy
-for arguments in (["info"], ["cache"]):
+for arguments in ([], ["cache"], ["cache", "--clear"]):
     sys.argv = ["cunumpy", *arguments]
     try:
         runpy.run_module("cunumpy", run_name="__main__", alter_sys=False)
-    except SystemExit:
-        pass
+    except SystemExit as end:
+        assert not end.code, end.code
 print("EVENTS", events)
-print("RAN", len(commands))
+print("RAN", len(commands), "WROTE", len(written))
 """
 
 
-def test_at_run_time_no_socket_is_opened_and_no_shell_is_started(tmp_path: Path) -> None:
+def test_at_run_time_no_socket_no_shell_and_no_guessable_file_is_opened(tmp_path: Path) -> None:
+    """Builds are kept among temporary files, in a folder that others can write to."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    folders = {
+        "TMPDIR": str(shared),
+        "HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": str(tmp_path / "home"),
+        "CUNUMPY_EMULATION_CACHE": "",
+    }
     done = subprocess.run(
         [sys.executable, "-c", ACTIVITY],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "CUNUMPY_EMULATION_CACHE": str(tmp_path / "cache"), "XDG_CACHE_HOME": str(tmp_path)},
+        env={**os.environ, **folders},
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "EVENTS []" in done.stdout
     assert "RAN 0" not in done.stdout  # the compilers were seen
+    assert "WROTE 0" not in done.stdout

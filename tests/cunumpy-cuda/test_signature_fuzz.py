@@ -50,7 +50,7 @@ def test_kernels(batch: int) -> None:
         if not refusal:
             assert [described(parameter) for parameter in found] == expected, one.source
             read += 1
-    assert read >= SOURCES / 4
+    assert read >= SOURCES / 10
 
 
 def laid_out(members: tuple[CudaParameter, ...], alignment: int) -> tuple[list[int], int, int]:

@@ -115,6 +115,8 @@ def test_enumerations_and_their_names():
     message = refused("enum E { a = sizeof(float3) }; __global__ void k(E e);")
     assert "the values of the enumeration 'E' can't be told" in message
     assert "write 'enum E : int'" in message
+    message = refused("enum E { a = -1, b = 0xffffffffffffffff }; __global__ void k(E e);")
+    assert "the values of the enumeration 'E' can't be told" in message  # compilers take 128 bits
 
 
 def test_names_that_the_source_defines_come_before_those_of_libraries():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import pickle
@@ -92,6 +93,29 @@ def test_loading_is_tried_again_after_reset():
     assert implementations.errors == {}
     assert implementations() == "compiled"
     assert implementations.selected() == "pyccel"
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EMFILE, "open files"), OSError(errno.ENOSPC, "full"), MemoryError("no memory")]
+)
+def test_what_the_machine_lacks_for_the_moment_decides_nothing(error):
+    """Neither for an implementation, nor for a slower one; also where the reason is in another error."""
+    attempts = []
+
+    def load():
+        attempts.append(1)
+        if len(attempts) < 4:
+            raise RuntimeError("no compiler") from error
+        return lambda: "compiled"
+
+    implementations = HostImplementations("k", {"pyccel": load, "python": named("python")})
+    for _ in range(2):
+        with pytest.raises(LookupError, match=r"kernel 'k': .* 'pyccel' could not be loaded now, and is tried again"):
+            implementations()
+    assert not implementations.available("pyccel")
+    assert implementations.errors == {}
+    assert implementations() == implementations() == "compiled"
+    assert len(attempts) == 4
 
 
 def test_plain_python_is_warned_of_once():
@@ -244,6 +268,22 @@ def test_plain_python_runs_without_a_fallback_and_is_warned_of_once():
     with pytest.warns(CuNumpyWarning, match=r"kernel 'hypot': runs as plain Python.*RuntimeError: no compiler"):
         assert kernel(3.0, 4.0) == 5.0
     assert kernel(3.0, 4.0) == 5.0
+
+
+def test_what_the_machine_lacks_for_the_moment_is_tried_again_by_the_next_call():
+    attempts = []
+
+    def compiler(module):
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise OSError(errno.ENOSPC, "full")
+        return compiled_math(module)
+
+    kernel = CompiledHostKernel(math, "hypot", compiler, fallback_hypot)
+    assert kernel(3.0, 4.0) == -1.0
+    assert kernel.error.errno == errno.ENOSPC
+    assert kernel(3.0, 4.0) == 5.0
+    assert kernel.error is None
 
 
 def test_a_module_that_lacks_the_function_after_compiling_counts_as_failed():

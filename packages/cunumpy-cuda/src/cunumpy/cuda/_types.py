@@ -612,6 +612,9 @@ class Reader:
             numbers = [one.value for one in values if one is not None]
             if numbers:
                 low, high = min(numbers), max(numbers)
+                if low < 0 and high >= 2**63:  # compilers take 128 bits
+                    values[:] = [None] * len(values)
+                    return values
                 bits = 32 if low >= -(2**31) and high < 2 ** (31 if low < 0 else 32) else 64
                 signed = low < 0 or high < 2 ** (bits - 1)
                 values[:] = [None if one is None else Integer(one.value, bits, signed) for one in values]

@@ -106,6 +106,7 @@ class BuildCache:
             _logger.debug("build cache: hit: %s", found)
             return found
         problems: list[str] = []
+        last: OSError | None = None
         for root in self.roots:
             try:
                 folder = private_folder(root)
@@ -118,11 +119,14 @@ class BuildCache:
             except _BuildFailed as failure:
                 if not _is_full(failure.error):
                     raise failure.error from failure.error.__cause__
-                problems.append(f"{root}: {os.strerror(errno.ENOSPC)}")
+                code = getattr(failure.error, "errno", None) or errno.ENOSPC
+                last = OSError(code, os.strerror(code), str(root))
+                problems.append(f"{root}: {last.strerror}")
             except OSError as error:
+                last = error
                 problems.append(f"{root}: {error}" if isinstance(error, CacheError) else _reason(root, error))
             _logger.warning("build cache: can't use %s", problems[-1])
-        raise CacheError(f"no folder to build {key} in: {'; '.join(problems)}. {self.remedy}")
+        raise CacheError(f"no folder to build {key} in: {'; '.join(problems)}. {self.remedy}") from last
 
     def find(self, key: str) -> Path | None:
         """Return the folder of a finished build, or None; nothing is built.
@@ -370,7 +374,7 @@ def _sweep(folder: Path, own: str | None = None) -> None:
 
 def _is_full(error: Exception) -> bool:
     """Tell whether the disk was full; a compiler can only say so in words."""
-    codes = [errno.ENOSPC, errno.EDQUOT] if hasattr(errno, "EDQUOT") else [errno.ENOSPC]
+    codes = [getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)]
     return getattr(error, "errno", None) in codes or any(os.strerror(code) in str(error) for code in codes)
 
 

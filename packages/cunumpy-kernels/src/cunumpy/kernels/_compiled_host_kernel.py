@@ -11,6 +11,7 @@ from cunumpy._call_sites import warn
 from cunumpy._gate import describe
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentTypeError, CuNumpyWarning
+from cunumpy.kernels._failures import is_passing
 from cunumpy.kernels._pickling import refuse_unimportable
 
 
@@ -112,17 +113,18 @@ class CompiledHostKernel:
         Returns
         -------
         callable or None
-            None where compiling failed; `error` says why, and `reset` allows another try.
+            None where compiling failed; `error` says why, and `reset` allows another try. Where the machine lacked
+            memory, room on a disk or open files, the next call is one.
         """
         with self._lock:
-            if self._compiled is None and self._error is None:
+            if self._compiled is None and (self._error is None or is_passing(self._error)):
                 try:
                     compiled = getattr(self._compiler(self.module), self.__name__)
                     if not callable(compiled):
                         raise ArgumentTypeError(
                             f"the compiled module has {describe(compiled)} for {self.__name__!r}, which can't be called"
                         )
-                    self._compiled = compiled
+                    self._compiled, self._error = compiled, None
                 except Exception as error:
                     self._error = error
             return self._compiled

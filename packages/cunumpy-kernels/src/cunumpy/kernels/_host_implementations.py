@@ -11,6 +11,7 @@ from cunumpy._gate import describe, given
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CuNumpyWarning, MissingKernelError
 from cunumpy.kernels._cpu_implementation import CpuImplementation
+from cunumpy.kernels._failures import is_passing
 from cunumpy.kernels._pickling import refuse_unimportable
 from cunumpy.kernels._settings import HOST, HOST_IMPLEMENTATIONS
 
@@ -140,7 +141,8 @@ class HostImplementations:
         ------
         MissingKernelError
             A `LookupError`: there is none of this name, or loading it failed, now or before, with the error as
-            ``__cause__``. `reset` allows another try.
+            ``__cause__``. `reset` allows another try; where the machine lacked memory, room on a disk or open files,
+            the next call is one.
         """
         found = self._loaded.get(name) if isinstance(name, str) else None
         if found is not None:
@@ -157,6 +159,11 @@ class HostImplementations:
                     if not callable(loaded):
                         raise ArgumentTypeError(f"the loader returned {describe(loaded)}, which can't be called")
                 except Exception as error:
+                    if is_passing(error):
+                        raise MissingKernelError(
+                            f"kernel {self.__name__!r}: its implementation {name!r} could not be loaded now, and is "
+                            f"tried again by the next call: {type(error).__name__}: {error}"
+                        ) from error
                     self.errors[name] = error
                     level = logging.INFO if isinstance(error, ImportError) else logging.WARNING
                     _log.log(level, "kernel %r: no implementation %r: %r", self.__name__, name, error)
@@ -188,6 +195,16 @@ class HostImplementations:
             return False
         return True
 
+    def _loads(self, name: str) -> bool:
+        """Tell whether an implementation loads; what fails for the moment only is raised, and decides nothing."""
+        try:
+            self.get(name)
+        except MissingKernelError as error:
+            if is_passing(error):
+                raise
+            return False
+        return True
+
     def selected(self) -> str:
         """Return which implementation a call would run: the one that is asked for, else the first that loads.
 
@@ -199,7 +216,8 @@ class HostImplementations:
         Raises
         ------
         MissingKernelError
-            No implementation loads; the text says why.
+            No implementation loads, or one does not for want of memory, room on a disk or open files; the text says
+            why.
 
         Warns
         -----
@@ -212,7 +230,7 @@ class HostImplementations:
     def _first(self) -> str:
         with self._lock:
             if self._default is None:
-                compiled = (name for name in self._loaders if name != "python" and self.available(name))
+                compiled = (name for name in self._loaders if name != "python" and self._loads(name))
                 self._default = next(compiled, None) or self._only_python()
             return self._default
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cunumpy import _caches, _environment
 from cunumpy.cuda import DEBUG_OPTIONS, cuda_include_dir
 from cunumpy.cuda._locks import new_lock
-from cunumpy.errors import CompileError, KernelError
+from cunumpy.errors import CacheError, CompileError, KernelError
 from cunumpy.kernels._build_cache import BuildCache, build_hash, cpu_features
 from cunumpy.kernels._cpu_device.analysis import (
     CHECKED_LOOPS,
@@ -473,7 +473,7 @@ def cache_folder() -> Path | None:
 def build_cache() -> BuildCache:
     """Return the cache of builds as the environment says now."""
     folder = cache_folder()
-    roots = [_temporary_folder()] if folder is None else [folder, _fallback_folder()]
+    roots = [_temporary_folder()] if folder is None else [folder, *_fallback_folders()]
     if folder is not None:
         _register(folder)
     return BuildCache(*roots, remedy="Set CUNUMPY_EMULATION_CACHE to a folder of your own.")
@@ -487,14 +487,20 @@ def _register(folder: Path) -> None:
     _caches.remember("CPU device", folder, "CUDA kernels compiled for the CPU", patterns)
 
 
-def _fallback_folder() -> Path:
+def _fallback_folders() -> list[Path]:
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    return Path(tempfile.gettempdir()) / f"cunumpy-emulation-{user}"
+    try:
+        return [Path(tempfile.gettempdir()) / f"cunumpy-emulation-{user}"]
+    except FileNotFoundError:  # none for temporary files, or a full disk
+        return []
 
 
 @functools.cache
 def _temporary_folder() -> Path:
-    folder = tempfile.mkdtemp(prefix="cunumpy-emulation-")
+    try:
+        folder = tempfile.mkdtemp(prefix="cunumpy-emulation-")
+    except FileNotFoundError as error:
+        raise CacheError(f"CUNUMPY_EMULATION_CACHE keeps no builds, and there is nowhere else: {error}") from error
     pid = os.getpid()
     atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == pid else None)
     return Path(folder) / "builds"
