@@ -8,7 +8,7 @@ import inspect
 import pkgutil
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ForwardRef
 
 import cunumpy
 from distributions import OWNER
@@ -85,3 +85,9 @@ def parameters(function: Any) -> list[str]:
     """Give the names of a callable's parameters, ``self`` not among them."""
     names = list(inspect.signature(function).parameters)
     return names[1:] if names[:1] == ["self"] else names
+
+
+def flags(function: Any) -> list[str]:
+    """Give the names of a callable's parameters that are declared to be true or false, and maybe None."""
+    given = inspect.signature(function).parameters.values()
+    return [one.name for one in given if one.annotation in ("bool", "bool | None", ForwardRef("bool"))]

@@ -6,9 +6,10 @@ business of other tests; here an error has to be one of ours, and to name the fu
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cunumpy as xp
 import mpi_calls
 from cunumpy.errors import (
     ArgumentTypeError,
@@ -25,7 +27,7 @@ from cunumpy.errors import (
     MissingPackageError,
 )
 from plain_calls import ELSEWHERE, NOT_TRIED, OTHER_NAMES, OWN_WORDS, ROWS
-from public_surface import parameters, public_callables
+from public_surface import flags, parameters, public_callables
 
 WRONG: dict[str, Any] = {
     "None": None,
@@ -233,3 +235,37 @@ def test_words_of_errors_of_the_stand_in(call: Any, text: str) -> None:
     with pytest.raises(CuNumpyError) as caught:
         call(mpi_calls.MPI, mpi_calls.MPI.COMM_SELF.Dup())
     assert text in str(caught.value)
+
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+
+RECORDS = ("cuda.CudaParameter", "petsc.KSPResult", "petsc.SNESResult", "profiling.Timing", "profiling.TransferEvent")
+"""What keeps the values that it is made of, unchecked."""
+
+OF_MPI4PY = ("mpi.SerialComm.", "mpi.SerialRequest", "mpi.SerialStatus.")
+"""Has the parameters of mpi4py, which takes the truth of anything."""
+
+
+WITHOUT_ROW: dict[str, Callable[[], Any]] = {
+    "kernels.jit.rawkernel": lambda: xp.kernels.jit.rawkernel,
+    "memory.StagedCopy.result": lambda: xp.memory.HostStaging(3, float).copy(np.ones(3)).result,
+    "mpi.MPIStaging.buffer": lambda: lambda **flag: xp.mpi.MPIStaging(3, float).buffer(np.ones(3), **flag).__enter__(),
+    "mpi.PersistentExchange.__call__": lambda: xp.mpi.PersistentExchange(xp.mpi.get_mpi(False).COMM_WORLD),
+    "mpi.PersistentExchange.wait": lambda: xp.mpi.PersistentExchange(xp.mpi.get_mpi(False).COMM_WORLD).wait,
+}
+"""What takes a flag and is not in `plain_calls`, to be called with the flag alone."""
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        pytest.param(name, flag, id=f"{name}-{flag}")
+        for name, function in public_callables().items()
+        if name not in RECORDS and not name.startswith((*OF_MPI4PY, "petsc."))
+        for flag in flags(function)
+    ],
+)
+def test_flags_are_not_texts(name: str, flag: str) -> None:
+    spoil = functools.partial(WITHOUT_ROW[name](), **{flag: "no"}) if name not in ROWS else None
+    with pytest.raises(ArgumentTypeError, match=rf"argument '{flag}' must be True or False, got str \('no'\)"):
+        spoil() if spoil is not None else call(name, (flag, ""), "no")

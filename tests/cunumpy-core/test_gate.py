@@ -190,3 +190,14 @@ def test_host_data_and_numbers_are_of_the_numpy_backend():
 def test_device_arrays_of_other_libraries_are_refused_with_the_remedy():
     with pytest.raises(ArgumentTypeError, match=r"f: argument 'x' is a device array of another library .*xp\.to_cupy"):
         _gate.common_backend("f", x=ForeignDeviceArray(np.zeros(2)))
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_, np.False_, 0, 1, np.int8(1)])
+def test_a_flag_is_a_bool_or_0_or_1(value):
+    assert _gate.as_truth(value, function="f", argument="x") is bool(value)
+
+
+@pytest.mark.parametrize("value", ["no", "", b"x", None, 2, -1, 1.0, [], np.array(True), np.ones(2), object()])
+def test_a_flag_is_nothing_else(value):
+    with pytest.raises(ArgumentTypeError, match=r"^f: argument 'x' must be True or False, got "):
+        _gate.as_truth(value, function="f", argument="x")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +27,7 @@ from cunumpy.errors import (
     MixedBackendError,
 )
 from cunumpy.petsc import mark_modified, petsc_access, petsc_array, petsc_available, petsc_vec, place_array, write_back
+from public_surface import flags
 
 
 @pytest.fixture
@@ -252,3 +257,31 @@ def test_types_of_devices_are_told_by_the_whole_name(kind: str, on_device: bool)
     from cunumpy.petsc._memory import is_device_type
 
     assert is_device_type(kind) is on_device
+
+
+def _flags() -> dict[str, Callable[..., Any]]:
+    one = np.ones(1)
+    return {
+        "csr_matrix": lambda petsc, **flag: xp.petsc.csr_matrix(one, [0], [0, 1], **flag),
+        "ksp_solve": lambda petsc, **flag: xp.petsc.ksp_solve(print, one, **flag),
+        "petsc_access": lambda petsc, **flag: petsc_access(petsc.Vec(), **flag).__enter__(),
+        "petsc_array": lambda petsc, **flag: petsc_array(petsc.Vec(), **flag),
+        "petsc_vec": lambda petsc, **flag: petsc_vec(one, **flag),
+        "shell_matrix": lambda petsc, **flag: xp.petsc.shell_matrix(print, 1, **flag),
+        "snes_solve": lambda petsc, **flag: xp.petsc.snes_solve(print, one, **flag),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        (name, flag)
+        for name, function in vars(xp.petsc).items()
+        if isinstance(function, FunctionType)
+        for flag in flags(function)
+    ],
+)
+def test_flags_are_not_texts(petsc, name: str, flag: str) -> None:
+    call = functools.partial(_flags()[name], petsc, **{flag: "no"})
+    with pytest.raises(ArgumentTypeError, match=rf"{name}: argument '{flag}' must be True or False, got str \('no'\)"):
+        call()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cunumpy import _environment
 from cunumpy._call_sites import warn
+from cunumpy._gate import as_truth
 from cunumpy.errors import (
     ArgumentError,
     BackendFallbackWarning,
@@ -178,6 +179,8 @@ def set_backend(backend: BackendType, *, strict: bool | None = None) -> None:
     >>> type(xp.zeros(2)).__module__
     'numpy'
     """
+    if strict is not None:
+        strict = as_truth(strict, function="set_backend", argument="strict")
     name = effective(check_backend_name(backend, "set_backend"), strict, "set_backend")
     choices = _open_choices()
     if choices:
@@ -246,6 +249,8 @@ class use_backend:
     __slots__ = ("_backend", "_entered", "_strict")
 
     def __init__(self, backend: BackendType, *, strict: bool | None = None) -> None:
+        if strict is not None:
+            strict = as_truth(strict, function="use_backend", argument="strict")
         self._backend = check_backend_name(backend, "use_backend")
         self._strict = strict
         self._entered: dict[_Scope, Token[tuple[_Choice, ...]]] = {}  # entered and not yet left, in order
@@ -406,6 +411,8 @@ def cupy_available(*, refresh: bool = False) -> bool:
     True
     """
     global _probe, _cupy_ready
+    if refresh is not True and refresh is not False:
+        refresh = as_truth(refresh, function="cupy_available", argument="refresh")
     with _probe_lock:
         if _probe is None or refresh:
             _probe = _look_for_cupy()

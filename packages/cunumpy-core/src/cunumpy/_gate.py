@@ -66,8 +66,10 @@ def given(value: object) -> str:
 
 
 def as_truth(value: object, *, function: str, argument: str) -> bool:
-    """Return the truth of a flag; refuse strings, whose truth is not what they say, and arrays."""
-    if not isinstance(value, (str, bytes)) and (isinstance(value, np.generic) or not hasattr(value, "ndim")):
+    """Return the truth of a flag: a bool of Python or NumPy, or 0 or 1; text says "no" and would count as true."""
+    if value is True or value is False:
+        return value
+    if isinstance(value, (np.bool_, int, np.integer)) and value in (0, 1):
         return bool(value)
     raise ArgumentTypeError(f"{function}: argument {argument!r} must be True or False, got {given(value)}.")
 

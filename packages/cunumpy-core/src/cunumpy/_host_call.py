@@ -162,6 +162,7 @@ def evaluate_on_host(method: Any = None, *, inplace: bool = False) -> Any:
     >>> Profile()(xp.asarray([0.5]))
     array([15.])
     """
+    inplace = _gate.as_truth(inplace, function="evaluate_on_host", argument="inplace")
     if method is None:
         return lambda method: evaluate_on_host(method, inplace=inplace)
     _check_callable(method, "evaluate_on_host")
@@ -208,6 +209,7 @@ def setup_on_host(init: Any = None, *, convert: bool = False) -> Any:
     >>> Grid(3).points
     array([0. , 0.5, 1. ])
     """
+    convert = _gate.as_truth(convert, function="setup_on_host", argument="convert")
     if init is None:
         return lambda init: setup_on_host(init, convert=convert)
     _check_callable(init, "setup_on_host")

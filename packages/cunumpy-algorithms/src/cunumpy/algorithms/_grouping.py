@@ -99,6 +99,7 @@ def cell_offsets(sorted_cells: Any, n_cells: int, *, check: bool = True) -> Any:
     array([0, 2, 2, 5, 5])
     """
     function = "cell_offsets"
+    check = _gate.as_truth(check, function=function, argument="check")
     backend = _gate.common_backend(function, sorted_cells=sorted_cells)
     cells = integers(sorted_cells, function, "sorted_cells")
     count = count_of(n_cells, function, "n_cells")

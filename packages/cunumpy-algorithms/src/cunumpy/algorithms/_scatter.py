@@ -65,6 +65,7 @@ def scatter_add(out: Any, index: Any, values: Any, *, check: bool = False) -> No
     array([[0, 1],
            [0, 2]])
     """
+    check = _gate.as_truth(check, function="scatter_add", argument="check")
     indices = list(index) if isinstance(index, tuple) else [index]
     names = [f"index[{axis}]" for axis in range(len(indices))] if isinstance(index, tuple) else ["index"]
     backend = _gate.common_backend(_FUNCTION, out=out, **dict(zip(names, indices, strict=True)), values=values)

@@ -39,6 +39,8 @@ class _Keys:
 
 
 def planned_keys(function: str, keys: Any, n_segments: Any, check: bool, deterministic: bool) -> _Keys:
+    check = _gate.as_truth(check, function=function, argument="check")
+    deterministic = _gate.as_truth(deterministic, function=function, argument="deterministic")
     unplanned = _given(function, keys, n_segments, check)
     given, n_segments, backend = unplanned.array, unplanned.n_segments, unplanned.backend
     dtype = np.dtype(np.int32 if n_segments < 2**31 else np.int64)
@@ -70,6 +72,8 @@ def _given(function: str, keys: Any, n_segments: Any, check: bool) -> _Keys:
 
 def keys_for_one_use(function: str, keys: Any, n_segments: Any, check: bool, deterministic: bool = False) -> _Keys:
     """Take keys for one use: no copy, and no pass over them alone unless that pays."""
+    check = _gate.as_truth(check, function=function, argument="check")
+    deterministic = _gate.as_truth(deterministic, function=function, argument="deterministic")
     if deterministic and _arrays.is_device_array(keys):
         return planned_keys(function, keys, n_segments, check, deterministic)
     given = _given(function, keys, n_segments, check)

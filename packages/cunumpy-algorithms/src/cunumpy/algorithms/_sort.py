@@ -83,11 +83,8 @@ def sort_by_key(
            [0, 1]]))
     """
     function = "sort_by_key"
-    if not isinstance(descending, (bool, int, np.bool_, np.integer)):
-        raise ArgumentTypeError(
-            f"{function}: argument 'descending' must be True or False, got {_gate.describe(descending)}; it is for "
-            "all keys."
-        )
+    if descending is not False and descending is not True:
+        descending = _gate.as_truth(descending, function=function, argument="descending")
     quick = type(keys) is np.ndarray and not arrays and order is None and out is None and axis == 0
     if quick and keys.ndim == 1:
         found, sorted_keys = _argsort(keys, descending, None, None)
@@ -172,6 +169,7 @@ def sort_by_cell(
     (array([0, 2, 2, 4]), array([0.2, 0.4, 0.1, 0.3]))
     """
     function = "sort_by_cell"
+    check = _gate.as_truth(check, function=function, argument="check")
     backend = backend_of(function, "cells", cells, arrays, **_numbered("out", out))
     count = count_of(n_cells, function, "n_cells")
     if backend == "cupy":

@@ -350,6 +350,8 @@ class StagedCopy:
         >>> xp.memory.HostStaging(2, float).copy(xp.ones(2)).result(copy=True)
         array([1., 1.])
         """
+        if copy is not True and copy is not False:
+            copy = _gate.as_truth(copy, function="StagedCopy.result", argument="copy")
         with self._staging._lock:
             self._check("result")
             event, view = self._slot.event, self._slot.view()

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from cunumpy import _transfers
 from cunumpy._call_sites import call_site
+from cunumpy._gate import as_truth
 from cunumpy._scoped_calls import scoped
 from cunumpy.errors import ArgumentTypeError, ScopeError, TransferError
 from cunumpy.profiling._counter import TransferCounter
@@ -133,6 +134,7 @@ class count_transfers(Block[TransferCounter]):
     """
 
     def __init__(self, into: TransferCounter | None = None, *, all_threads: bool = False) -> None:
+        all_threads = as_truth(all_threads, function="count_transfers", argument="all_threads")
         if into is not None and not isinstance(into, TransferCounter):
             raise ArgumentTypeError(
                 f"count_transfers(into=...) must be a TransferCounter or None, got {into!r}; "
@@ -179,6 +181,7 @@ class assert_no_transfers(Block[TransferCounter]):
     """
 
     def __init__(self, *, syncs: bool = False) -> None:
+        syncs = as_truth(syncs, function="assert_no_transfers", argument="syncs")
         super().__init__()
         self._syncs = bool(syncs)
 
@@ -226,6 +229,7 @@ class forbid_transfers(Block[None]):
     """
 
     def __init__(self, *, syncs: bool = False) -> None:
+        syncs = as_truth(syncs, function="forbid_transfers", argument="syncs")
         super().__init__()
         self._syncs = bool(syncs)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from cunumpy import _transfers
 from cunumpy._call_sites import call_site
+from cunumpy._gate import as_truth
 from cunumpy._scoped_calls import scoped_per_call
 from cunumpy._text import html_table
 from cunumpy.errors import ArgumentError, ArgumentTypeError, TransferError
@@ -129,6 +130,7 @@ class TransferBudget:
     """
 
     def __init__(self, *, started: bool = True) -> None:
+        started = as_truth(started, function="TransferBudget", argument="started")
         self.phases: dict[str, TransferCounter] = {}
         self.calls: dict[str, int] = {}
         self.started: bool = bool(started)

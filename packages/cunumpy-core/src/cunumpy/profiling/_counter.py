@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cunumpy import _transfers
-from cunumpy._gate import as_integer, as_path, given
+from cunumpy._gate import as_integer, as_path, as_truth, given
 from cunumpy._text import html_table
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.profiling._events import Region, TransferEvent
@@ -86,6 +86,7 @@ class TransferCounter:
     """
 
     def __init__(self, *, keep_events: bool = True) -> None:
+        keep_events = as_truth(keep_events, function="TransferCounter", argument="keep_events")
         self._keep_events = bool(keep_events)
         self._lock = threading.Lock()
         self._events = EventList()

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from cunumpy import _backend, _transfers
 from cunumpy._call_sites import call_site
-from cunumpy._gate import as_integer
+from cunumpy._gate import as_integer, as_truth
 from cunumpy._scoped_calls import scoped
 from cunumpy._text import html_table, time_text
 from cunumpy.errors import ArgumentError, ArgumentTypeError
@@ -362,6 +362,8 @@ class timed_region(AbstractContextManager[Timing]):
     def __init__(
         self, name: str, *, sync: bool = True, into: Timings | None = None, clock: Literal["host", "device"] = "host"
     ) -> None:
+        if sync is not True and sync is not False:
+            sync = as_truth(sync, function="timed_region", argument="sync")
         if not isinstance(clock, str) or clock not in ("host", "device"):
             raise ArgumentError(f"timed_region(): clock must be 'host' or 'device', got {clock!r}")
         if clock == "device" and not sync:

@@ -322,6 +322,7 @@ def max_shared_memory_per_block(device: int | None = None, *, opt_in: bool = Fal
     >>> xp.cuda.max_shared_memory_per_block() >= xp.cuda.DEFAULT_SHARED_MEMORY_PER_BLOCK
     True
     """
+    opt_in = _gate.as_truth(opt_in, function="max_shared_memory_per_block", argument="opt_in")
     found = _properties(device, "max_shared_memory_per_block")
     if found is None:
         return DEFAULT_SHARED_MEMORY_PER_BLOCK
@@ -464,6 +465,7 @@ def empty_pinned(
     (2, 3)
     """
     function = "empty_pinned"
+    strict = _gate.as_truth(strict, function=function, argument="strict")
     kind = _pinnable(_gate.as_dtype(dtype, function=function), function, "dtype")
     if order not in ("C", "F"):
         raise ArgumentError(f"{function}: argument 'order' must be 'C' or 'F', got {order!r}.")
@@ -503,6 +505,7 @@ def pin_memory(array: Any, *, strict: bool = True) -> np.ndarray:
     array([1., 2.])
     """
     function = "pin_memory"
+    strict = _gate.as_truth(strict, function=function, argument="strict")
     host = _gate.as_host_array(array, function=function, argument="array")
     _pinnable(host.dtype, function, "array")
     pinned = _pinned(np.empty_like(host, subok=False), function, strict)

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cunumpy import _backend, _conversion
-from cunumpy._gate import describe, given
+from cunumpy._gate import as_truth, describe, given
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ class HostEvent:
     __slots__ = ("__weakref__", "_recorded", "_timed", "ptr")
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
+        block = as_truth(block, function="HostEvent", argument="block")
+        disable_timing = as_truth(disable_timing, function="HostEvent", argument="disable_timing")
+        interprocess = as_truth(interprocess, function="HostEvent", argument="interprocess")
         self._timed = not disable_timing
         self.ptr: int = next(_handles)
         self._recorded: float | None = None
@@ -237,6 +240,7 @@ def stream(existing: Any = None, *, join: bool = False) -> Iterator[Any]:
     >>> y + 1
     array([3., 3., 3.])
     """
+    join = as_truth(join, function="stream", argument="join")
     if existing is None:
         if _backend.get_backend() != "cupy":
             yield None
@@ -284,6 +288,7 @@ def create_stream(*, non_blocking: bool = True, priority: int | None = None) -> 
     ...     x = xp.zeros(3)
     >>> stream.synchronize()
     """
+    non_blocking = as_truth(non_blocking, function="create_stream", argument="non_blocking")
     if priority is not None and (isinstance(priority, bool) or not hasattr(priority, "__index__")):
         raise ArgumentTypeError(
             f"create_stream: argument 'priority' must be an integer or None, got {given(priority)}; lower is more "
@@ -312,6 +317,7 @@ def create_event(*, timing: bool = False) -> Any:
     >>> xp.cuda.create_event().done
     True
     """
+    timing = as_truth(timing, function="create_event", argument="timing")
     if _backend.get_backend() != "cupy":
         return HostEvent(disable_timing=not timing)
     return _backend.require_cupy("create_event").cuda.Event(disable_timing=not timing)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cunumpy import _backend
-from cunumpy._gate import as_paths, as_strings, describe
+from cunumpy._gate import as_paths, as_strings, as_truth, describe
 from cunumpy.arguments._header_text import VIEW_HEADER, include_line, with_members
 from cunumpy.cuda import check_cuda, cuda_include_dir
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError, MissingPackageError
@@ -105,6 +105,7 @@ def verify_layout(
     gpu: bool,
 ) -> dict[str, int]:
     function = "CudaStruct.verify_layout"
+    gpu = as_truth(gpu, function=function, argument="gpu")
     if include is not None and not isinstance(include, str):
         raise ArgumentTypeError(f"{function}: argument 'include' must be a header's name, got {describe(include)}.")
     folders = as_paths(include_dirs, function=function, argument="include_dirs")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy._gate import as_path, describe
+from cunumpy._gate import as_path, as_truth, describe
 from cunumpy.arguments import _layouts
 from cunumpy.arguments._annotations import Annotations, fields_of_class, fields_of_function, made_contiguous, names_of
 from cunumpy.arguments._current_device import device_of_arrays
@@ -116,6 +116,7 @@ class CudaStruct:
         keep_const: bool = False,
     ) -> None:
         function = "CudaStruct"
+        keep_const = as_truth(keep_const, function=function, argument="keep_const")
         check_identifier(name, "the name", function)
         function = f"CudaStruct {name!r}"
         known = structs_by_name(structs, function)
@@ -279,6 +280,7 @@ class CudaStruct:
         };
         """
         function = "CudaStruct.from_pyccel_class"
+        attribute_names = as_truth(attribute_names, function=function, argument="attribute_names")
         annotations = Annotations(int_type, scalar_names, function)
         left_out = names_of(exclude, "exclude", function)
         fields = fields_of_class(source, class_name, annotations, exclude=left_out, attribute_names=attribute_names)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cunumpy._backend import use_backend
-from cunumpy._gate import as_strings, describe
+from cunumpy._gate import as_strings, as_truth, describe
 from cunumpy.arguments._current_device import current_device
 from cunumpy.arguments._protocol import expand
 from cunumpy.errors import ArgumentTypeError, BackendUnavailableError, MissingCompilerError
@@ -454,6 +454,7 @@ def emulated_launches(
     >>> x
     array([7, 7, 7], dtype=int32)
     """
+    strict = as_truth(strict, function="emulated_launches", argument="strict")
     token = EMULATOR.set(make_emulation("emulated_launches", compiler, options, strict))
     try:
         yield
@@ -499,6 +500,8 @@ def fake_cupy_session(
     >>> run_in_fake_cupy_subprocess(program).stdout
     '[7 7 7]\n'
     """
+    strict = as_truth(strict, function="fake_cupy_session", argument="strict")
+    asynchronous = as_truth(asynchronous, function="fake_cupy_session", argument="asynchronous")
     if not fake_cupy_active():
         raise BackendUnavailableError(
             "fake_cupy_session: CuPy is not the stand-in in this process; start it with CUNUMPY_FAKE_CUPY=1, or call "

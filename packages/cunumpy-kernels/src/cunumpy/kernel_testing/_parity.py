@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cunumpy._backend import cupy_unavailable_reason, use_backend
-from cunumpy._gate import describe, given
+from cunumpy._gate import as_truth, describe, given
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MissingCompilerError
 from cunumpy.kernels import Kernel, use_host_kernel_implementation
 from cunumpy.kernels._cpu_device.compiler import find_compiler
@@ -136,6 +136,8 @@ def assert_kernels_agree(
     ['argument 2']
     """
     owner = "assert_kernels_agree"
+    equal_nan = as_truth(equal_nan, function=owner, argument="equal_nan")
+    check_inputs = as_truth(check_inputs, function=owner, argument="check_inputs")
     if not isinstance(kernel, Kernel):
         raise ArgumentTypeError(f"{owner}: argument 'kernel' must be a Kernel, got {describe(kernel)}.")
     what = f"kernel {kernel.name!r}"

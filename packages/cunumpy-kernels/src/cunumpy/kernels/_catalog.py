@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cunumpy._gate import as_strings, describe
+from cunumpy._gate import as_strings, as_truth, describe
 from cunumpy._text import html_table
 from cunumpy.cuda import CompileReport
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, MissingKernelError
@@ -115,6 +115,7 @@ class KernelCatalog(Mapping[str, Kernel]):
             An option that is not known, whatever the folders hold.
         """
         function = "KernelCatalog.from_package"
+        check_name_length = as_truth(check_name_length, function=function, argument="check_name_length")
         suffixes: dict[str, Any] = {
             "host_suffix": host_suffix,
             "cuda_suffix": cuda_suffix,

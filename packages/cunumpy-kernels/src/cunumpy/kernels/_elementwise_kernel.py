@@ -103,6 +103,9 @@ class ElementwiseKernel(TypedKernel):
         after_loop: str = "",
         options: tuple[str, ...] = (),
     ) -> None:
+        reduce_dims = _gate.as_truth(reduce_dims, function="ElementwiseKernel", argument="reduce_dims")
+        no_return = _gate.as_truth(no_return, function="ElementwiseKernel", argument="no_return")
+        return_tuple = _gate.as_truth(return_tuple, function="ElementwiseKernel", argument="return_tuple")
         super().__init__(in_params, out_params, name, _RESERVED)
         texts = {"operation": operation, "preamble": preamble, "loop_prep": loop_prep, "after_loop": after_loop}
         options = typed.check_texts(self._owner, texts, options)

@@ -14,7 +14,7 @@ import numpy as np
 from cunumpy import _transfers
 from cunumpy._backend import get_backend
 from cunumpy._call_sites import warn
-from cunumpy._gate import as_path, describe
+from cunumpy._gate import as_path, as_truth, describe
 from cunumpy.arguments._protocol import expand
 from cunumpy.errors import (
     ArgumentError,
@@ -481,6 +481,7 @@ class Kernel:
         MissingKernelError
             As in a call.
         """
+        device = as_truth(device, function="Kernel.selected", argument="device")
         if device:
             return "host" if self._device_kernel() is None else "cuda"
         if self._host_kernel is None:
@@ -623,6 +624,7 @@ class Kernel:
             The name is too long for Fortran.
         """
         function = "Kernel.from_folder"
+        check_name_length = as_truth(check_name_length, function=function, argument="check_name_length")
         suffixes: dict[str, Any] = {
             "host_suffix": host_suffix,
             "cuda_suffix": cuda_suffix,

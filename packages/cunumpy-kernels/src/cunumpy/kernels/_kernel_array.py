@@ -82,6 +82,10 @@ def as_kernel_array(
     >>> as_kernel_array([1, 2], like=x, dtype="float32")
     array([1., 2.], dtype=float32)
     """
+    if strided is not False and strided is not True:
+        strided = _gate.as_truth(strided, function="as_kernel_array", argument="strided")
+    if check is not True and check is not False:
+        check = _gate.as_truth(check, function="as_kernel_array", argument="check")
     if type(value) is _ndarray and (type(like) is _ndarray or "cupy" not in _modules):
         found, shape = value.dtype, value.shape
         if (
@@ -141,6 +145,10 @@ def kernel_output(
     array([[1., 2., 3.],
            [4., 5., 6.]])
     """
+    if strided is not True and strided is not False:
+        strided = _gate.as_truth(strided, function="kernel_output", argument="strided")
+    if check is not True and check is not False:
+        check = _gate.as_truth(check, function="kernel_output", argument="check")
     return _Outputs([out], like, dtype, strided, check, "kernel_output")
 
 
@@ -179,6 +187,10 @@ def kernel_outputs(
     >>> even, odd
     (array([2., 2., 2.]), array([3., 3., 3.], dtype=float32))
     """
+    if strided is not True and strided is not False:
+        strided = _gate.as_truth(strided, function="kernel_outputs", argument="strided")
+    if check is not True and check is not False:
+        check = _gate.as_truth(check, function="kernel_outputs", argument="check")
     return _Outputs(list(outs), like, dtype, strided, check, "kernel_outputs")
 
 

@@ -148,6 +148,7 @@ class MetalKernel:
         atomic_outputs: bool = False,
         init_value: float | None = None,
     ) -> None:
+        atomic_outputs = _gate.as_truth(atomic_outputs, function="MetalKernel", argument="atomic_outputs")
         for argument, text in (("source", source), ("name", name), ("header", header)):
             if not isinstance(text, str):
                 raise ArgumentTypeError(f"MetalKernel: argument {argument!r} must be a str, got {text!r}.")

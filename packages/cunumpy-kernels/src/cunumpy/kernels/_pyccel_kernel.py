@@ -325,11 +325,7 @@ def _parameters(function: Any) -> dict[str, inspect.Parameter] | None:
 
 
 def _checked_use(use_cupy: Any) -> bool | None:
-    if use_cupy is not None and not isinstance(use_cupy, (bool, np.bool_)):
-        raise ArgumentTypeError(
-            f"PyccelKernel: argument 'use_cupy' must be True, False or None, got {_gate.describe(use_cupy)}."
-        )
-    return None if use_cupy is None else bool(use_cupy)
+    return None if use_cupy is None else _gate.as_truth(use_cupy, function="PyccelKernel", argument="use_cupy")
 
 
 def _checked_parameters(parameters: Any) -> Any:

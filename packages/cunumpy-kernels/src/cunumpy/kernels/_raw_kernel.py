@@ -125,6 +125,11 @@ class RawKernel:
         enable_cooperative_groups: bool = False,
         jitify: bool = False,
     ) -> None:
+        translate_cucomplex = _gate.as_truth(translate_cucomplex, function="RawKernel", argument="translate_cucomplex")
+        enable_cooperative_groups = _gate.as_truth(
+            enable_cooperative_groups, function="RawKernel", argument="enable_cooperative_groups"
+        )
+        jitify = _gate.as_truth(jitify, function="RawKernel", argument="jitify")
         check_settings(options, backend, "RawKernel")
         self.code, self.name = _text(code, "code", "RawKernel"), _text(name, "name", "RawKernel")
         self.options, self.backend = options, backend
@@ -367,6 +372,11 @@ class RawModule:
         name_expressions: Sequence[str] | None = None,
         jitify: bool = False,
     ) -> None:
+        translate_cucomplex = _gate.as_truth(translate_cucomplex, function="RawModule", argument="translate_cucomplex")
+        enable_cooperative_groups = _gate.as_truth(
+            enable_cooperative_groups, function="RawModule", argument="enable_cooperative_groups"
+        )
+        jitify = _gate.as_truth(jitify, function="RawModule", argument="jitify")
         if (code is None) == (path is None):
             raise ArgumentTypeError("RawModule: exactly one of 'code' and 'path' must be given.")
         check_settings(options, backend, "RawModule")
@@ -470,6 +480,7 @@ class RawModule:
         ArgumentError
             The source has no such variable.
         """
+        device = _gate.as_truth(device, function="RawModule.get_global", argument="device")
         if device:
             return self._on_device().get_global(name)
         names = self._names()

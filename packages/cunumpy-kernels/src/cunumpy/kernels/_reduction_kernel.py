@@ -105,6 +105,7 @@ class ReductionKernel(TypedKernel):
         preamble: str = "",
         options: tuple[str, ...] = (),
     ) -> None:
+        reduce_dims = _gate.as_truth(reduce_dims, function="ReductionKernel", argument="reduce_dims")
         super().__init__(in_params, out_params, name, _RESERVED)
         if not self.out_params:
             raise ArgumentError(f"{self._owner}: argument 'out_params' must declare an output.")
@@ -170,6 +171,8 @@ class ReductionKernel(TypedKernel):
         MissingCompilerError
             There is no C++ compiler, and NumPy can't evaluate the expressions.
         """
+        if keepdims is not False and keepdims is not True:
+            keepdims = _gate.as_truth(keepdims, function=self._owner, argument="keepdims")
         if self._quick is not None and (out is None or (self.nout == 1 and len(args) == self.nin)):
             done = self._quick.reduce(args if out is None else (*args, out), axis, keepdims)
             if type(done) is str:

@@ -98,9 +98,15 @@ def mpi_buffer(
     >>> x[:, 0]
     array([1., 1., 1.])
     """
-    check_one_producer(stream, event, "mpi_buffer")
+    function = "mpi_buffer"
+    send = _gate.as_truth(send, function=function, argument="send")
+    recv = _gate.as_truth(recv, function=function, argument="recv")
+    overwrite = _gate.as_truth(overwrite, function=function, argument="overwrite")
+    if cuda_aware is not None:
+        cuda_aware = _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+    check_one_producer(stream, event, function)
     buffer = Buffer(
-        array, send=send, recv=recv, cuda_aware=cuda_aware, staging=staging, overwrite=overwrite, function="mpi_buffer"
+        array, send=send, recv=recv, cuda_aware=cuda_aware, staging=staging, overwrite=overwrite, function=function
     )
     with opened(buffer, stream, event) as content:
         yield content

@@ -7,10 +7,8 @@ import warnings
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from cunumpy import _environment, _launcher
-from cunumpy.errors import ArgumentTypeError, CommunicationError, CuNumpyWarning, MissingPackageError
+from cunumpy import _environment, _gate, _launcher
+from cunumpy.errors import CommunicationError, CuNumpyWarning, MissingPackageError
 from cunumpy.mpi._serial.communicators import SerialComm
 from cunumpy.mpi._serial.mpi import SERIAL_MPI, SerialMPI
 
@@ -59,9 +57,8 @@ def get_mpi(use_mpi: bool | None = None) -> Any:
             if _chosen is None:
                 _chosen = _choose()
             return _chosen
-    if not isinstance(use_mpi, (bool, np.bool_)):
-        raise ArgumentTypeError(f"get_mpi: argument 'use_mpi' must be True, False or None, got {use_mpi!r}.")
-    return _load("get_mpi(True)") if use_mpi else SERIAL_MPI
+    wanted = _gate.as_truth(use_mpi, function="get_mpi", argument="use_mpi")
+    return _load("get_mpi(True)") if wanted else SERIAL_MPI
 
 
 def _load(function: str) -> Any:

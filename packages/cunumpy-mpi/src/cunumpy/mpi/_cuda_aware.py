@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cunumpy import _arrays, _backend, _conversion, _environment, _launcher
-from cunumpy._gate import describe
+from cunumpy._gate import as_truth, describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyWarning
 from cunumpy.mpi._choice import get_mpi, is_of_maybempi
 from cunumpy.mpi._serial.communicators import SerialComm
@@ -41,7 +41,7 @@ def set_mpi_cuda_aware(value: bool | None, comm: Any = None) -> None:
     Raises
     ------
     ArgumentTypeError
-        A string, whose truth would not be what it says.
+        No bool.
 
     Examples
     --------
@@ -52,11 +52,7 @@ def set_mpi_cuda_aware(value: bool | None, comm: Any = None) -> None:
     >>> xp.mpi.set_mpi_cuda_aware(None)
     """
     global _recorded
-    if isinstance(value, str):
-        raise ArgumentTypeError(
-            f"set_mpi_cuda_aware: argument 'value' must be True, False or None, got the string {value!r}."
-        )
-    truth = None if value is None else bool(value)
+    truth = None if value is None else as_truth(value, function="set_mpi_cuda_aware", argument="value")
     if comm is None:
         _recorded = truth
     elif not _record(comm, truth):
@@ -248,6 +244,7 @@ def cuda_aware_report(comm: Any = None, *, probe: bool = True) -> CudaAwareRepor
     >>> report.library, report.says, report.arrives
     ("CuNumpy's serial stand-in for MPI", True, None)
     """
+    probe = as_truth(probe, function="cuda_aware_report", argument="probe")
     communicator = get_mpi().COMM_WORLD if comm is None else _checked(comm, "cuda_aware_report")
     package = package_of(communicator)
     version = getattr(package, "Get_library_version", lambda: "unknown")()

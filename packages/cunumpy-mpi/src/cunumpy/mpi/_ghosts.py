@@ -71,6 +71,7 @@ def exchange_ghosts(
     array([3., 1., 2., 3., 1.])
     """
     function = "exchange_ghosts"
+    check = _gate.as_truth(check, function=function, argument="check")
     if not hasattr(comm, "Shift") or not hasattr(comm, "Get_topo"):
         raise ArgumentTypeError(
             f"{function}: argument 'comm' must be a Cartesian communicator, got {_gate.describe(comm)}; make one by "
@@ -78,6 +79,8 @@ def exchange_ghosts(
         )
 
     def prepared() -> tuple[Any, tuple[Any, ...]]:
+        if cuda_aware is not None:
+            _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
         given = _conversion.wrap_foreign(array, function) if _arrays.is_foreign_device_array(array) else array
         if not hasattr(given, "ndim") or not hasattr(given, "dtype"):
             raise ArgumentTypeError(f"{function}: argument 'array' must be an array, got {_gate.describe(given)}.")

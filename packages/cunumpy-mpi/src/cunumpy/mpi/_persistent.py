@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cunumpy import _gate
 from cunumpy.errors import CommunicationError
 from cunumpy.mpi._collectives import known
 from cunumpy.mpi._cuda_aware import check_one_producer, check_producer
@@ -74,6 +75,9 @@ class PersistentExchange:
         cuda_aware: bool | None = None,
         check: bool = True,
     ) -> None:
+        if cuda_aware is not None:
+            cuda_aware = _gate.as_truth(cuda_aware, function="PersistentExchange", argument="cuda_aware")
+        check = _gate.as_truth(check, function="PersistentExchange", argument="check")
         comm, self._package = known(comm, "PersistentExchange")
         self._comm = comm
         self._under_way = self._closed = False
@@ -105,6 +109,8 @@ class PersistentExchange:
 
     def __call__(self, *, stream: Any = None, event: Any = None, return_status: bool = False) -> list[Any] | None:
         """Exchange: `start`, and `wait`."""
+        if return_status is not False and return_status is not True:
+            return_status = _gate.as_truth(return_status, function="PersistentExchange", argument="return_status")
         self.start(stream=stream, event=event)
         return self.wait(return_status=return_status)
 
@@ -159,6 +165,8 @@ class PersistentExchange:
         CommunicationError
             It was not started.
         """
+        if return_status is not False and return_status is not True:
+            return_status = _gate.as_truth(return_status, function="PersistentExchange.wait", argument="return_status")
         if not self._under_way:
             raise CommunicationError("PersistentExchange.wait: the exchange is not under way; call start() first.")
         messages = self._messages

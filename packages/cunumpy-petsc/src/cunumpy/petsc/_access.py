@@ -60,6 +60,7 @@ def petsc_array(vec: Any, *, write: bool = True) -> Any:
     ...     vec = xp.petsc.petsc_vec(xp.arange(3.0))
     ...     assert xp.petsc.petsc_array(vec).tolist() == [0.0, 1.0, 2.0]
     """
+    write = _gate.as_truth(write, function="petsc_array", argument="write")
     return _view(check_vec(vec, "petsc_array"), vec, write, "petsc_array")
 
 
@@ -173,6 +174,7 @@ def petsc_access(vec: Any, *, write: bool = True, stream: Any = None) -> Iterato
     ...         values += 2
     ...     assert vec.sum() == 6
     """
+    write = _gate.as_truth(write, function="petsc_access", argument="write")
     PETSc = check_vec(vec, "petsc_access")
     on_device = is_device_type(str(vec.getType()))
     if on_device:

@@ -163,6 +163,7 @@ def ksp_solve(
         comm = b.getComm()
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
+        progress = _gate.as_truth(progress, function=function, argument="progress")
         if not isinstance(operator, (PETSc.Mat, PETSc.KSP)):
             check_callable(operator, function, "operator")
         if monitor is not None:

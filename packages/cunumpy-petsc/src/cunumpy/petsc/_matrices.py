@@ -104,6 +104,7 @@ def csr_matrix(
     PETSc = require_petsc(function)
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
+        copy = _gate.as_truth(copy, function=function, argument="copy")
         data = as_array(data, function, "data")
         check_memory(PETSc, data, function, "data", readonly=copy)
         _gate.check_ndim(data, 1, function=function, argument="data")

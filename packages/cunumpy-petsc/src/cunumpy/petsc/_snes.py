@@ -158,6 +158,7 @@ def snes_solve(
         comm = x0.getComm()
     ranks = group(PETSc, comm, name)
     with ranks.agreed():
+        progress = _gate.as_truth(progress, function=name, argument="progress")
         check_callable(function, name, "function")
         check_start_kind(PETSc, x0, name)
         if monitor is not None:

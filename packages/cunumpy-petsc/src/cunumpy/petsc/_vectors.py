@@ -118,6 +118,8 @@ def petsc_vec(
         raise
     ranks = group(PETSc, comm, function)
     with ranks.agreed():
+        readonly = _gate.as_truth(readonly, function=function, argument="readonly")
+        copy = _gate.as_truth(copy, function=function, argument="copy")
         given = as_array(array, function, copy=copy)
         if copy:
             array = _converted(PETSc, given, function)

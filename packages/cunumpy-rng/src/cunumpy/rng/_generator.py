@@ -319,6 +319,8 @@ class PhiloxGenerator:
         (2,)
         """
         function = "PhiloxGenerator.uniform"
+        if check is not True and check is not False:
+            check = _gate.as_truth(check, function=function, argument="check")
         draw = Draw(function, size, dtype, out, low=low, high=high)
         low, high = draw.parameters
         if is_number(low) and is_number(high):
@@ -399,6 +401,8 @@ class PhiloxGenerator:
         >>> PhiloxGenerator(42).normal(10.0, [0.1, 1.0], size=(5, 2)).shape
         (5, 2)
         """
+        if check is not True and check is not False:
+            check = _gate.as_truth(check, function="PhiloxGenerator.normal", argument="check")
         draw = Draw("PhiloxGenerator.normal", size, dtype, out, loc=loc, scale=scale)
         loc, scale = draw.parameters
         draw.refuse_negative("scale", scale, check)
@@ -465,6 +469,8 @@ class PhiloxGenerator:
         >>> PhiloxGenerator(42).exponential(3.0, size=4).shape
         (4,)
         """
+        if check is not True and check is not False:
+            check = _gate.as_truth(check, function="PhiloxGenerator.exponential", argument="check")
         draw = Draw("PhiloxGenerator.exponential", size, dtype, out, scale=scale)
         (scale,) = draw.parameters
         draw.refuse_negative("scale", scale, check)
@@ -553,6 +559,10 @@ class PhiloxGenerator:
         [1, 2, 3, 4, 5, 6]
         """
         function = "PhiloxGenerator.integers"
+        if check is not True and check is not False:
+            check = _gate.as_truth(check, function=function, argument="check")
+        if endpoint is not True and endpoint is not False:
+            endpoint = _gate.as_truth(endpoint, function=function, argument="endpoint")
         if high is None:
             low, high = 0, low
             names = {"high": "low"}
@@ -672,6 +682,8 @@ class PhiloxGenerator:
         (3,)
         """
         function = "PhiloxGenerator.choice"
+        replace = _gate.as_truth(replace, function=function, argument="replace")
+        check = _gate.as_truth(check, function=function, argument="check")
         shape = () if size is None else shape_of_size(function, size)
         number = math.prod(shape)
         backend, array, count = population_of(function, "a", a, axis, p)

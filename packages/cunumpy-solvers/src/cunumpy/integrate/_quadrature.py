@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cunumpy._gate import as_truth
 from cunumpy._progress import Progress
 from cunumpy.optimize._batched import (
     CONVERGED,
@@ -182,6 +183,8 @@ def quad_batched(
     array([1.  , 0.5 , 0.25])
     """
     function = "quad_batched"
+    disp = as_truth(disp, function=function, argument="disp")
+    progress = as_truth(progress, function=function, argument="progress")
     problem = _Problem(function, f, a, b, args)
     batch, xp, dtype = problem.batch, problem.batch.xp, problem.dtype
     eps = float(np.finfo(dtype).eps)

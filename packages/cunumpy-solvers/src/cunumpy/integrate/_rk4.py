@@ -99,6 +99,7 @@ def rk4(
     array([-1.,  1.])
     """
     function = "rk4"
+    progress = _gate.as_truth(progress, function=function, argument="progress")
     batch = batch_of(function, y0=y0)
     xp = batch.xp
     args, steps = as_args(args, function), as_count(steps, "steps", function)

@@ -61,6 +61,7 @@ def odeint(
     array([[1.      ],
            [0.367879]])
     """
+    tfirst = _gate.as_truth(tfirst, function="odeint", argument="tfirst")
     bridge = Bridge("integrate", "odeint", progress, y0=y0)
     position = (1,) if tfirst else (0,)
     return bridge.call(
@@ -132,6 +133,8 @@ def solve_ivp(
     >>> solution.success, float(solution.y[0, -1].round(4))
     (True, 0.3679)
     """
+    dense_output = _gate.as_truth(dense_output, function="solve_ivp", argument="dense_output")
+    vectorized = _gate.as_truth(vectorized, function="solve_ivp", argument="vectorized")
     bridge = Bridge("integrate", "solve_ivp", progress, y0=y0)
     if callable(events):
         events = bridge.callback(events, "events", (1,), scalar=True)

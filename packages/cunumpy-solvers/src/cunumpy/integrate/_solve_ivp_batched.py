@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cunumpy._gate import as_truth
 from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.integrate._dense_output import BatchedDenseOutput, SolutionAtTimes
@@ -176,6 +177,9 @@ def solve_ivp_batched(
     (array([[0.3679, 0.1353, 0.    ]]), True)
     """
     function = "solve_ivp_batched"
+    dense_output = as_truth(dense_output, function=function, argument="dense_output")
+    disp = as_truth(disp, function=function, argument="disp")
+    progress = as_truth(progress, function=function, argument="progress")
     batch = batch_of(function, y0=y0)
     args = as_args(args, function)
     y = batch.floating(batch.array(y0, "y0"))

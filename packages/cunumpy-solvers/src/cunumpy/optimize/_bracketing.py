@@ -182,6 +182,7 @@ def find_root(
     >>> xp.optimize.find_root(lambda x: x * x - a, (0.0, a)).x
     array([1.41421356, 1.73205081, 2.23606798])
     """
+    progress = _gate.as_truth(progress, function="find_root", argument="progress")
     lower, upper = _ends("find_root", bracket)
     batch = batch_of("find_root", **{"bracket[0]": lower, "bracket[1]": upper})
     args = as_args(args, batch.function)
@@ -366,6 +367,7 @@ def bracket_root(
     array([1.e-02, 1.e+03])
     """
     function = "bracket_root"
+    progress = _gate.as_truth(progress, function=function, argument="progress")
     given = {"xl0": xl0, "xr0": xr0, "xmin": xmin, "xmax": xmax}
     batch = batch_of(function, **given)
     args = as_args(args, function)

@@ -60,6 +60,7 @@ class Bridge:
             raise MissingPackageError(
                 f"cunumpy.{module}.{function} needs SciPy ({error}). Run: uv add scipy", name="scipy"
             ) from error
+        progress = _gate.as_truth(progress, function=function, argument="progress")
         self.function = function
         self.backend = backend_of(function, **start)
         self.on_device = self.backend == "cupy"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cunumpy import _arrays, _backend
+from cunumpy._gate import as_truth
 from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError
 from cunumpy.optimize._batched import (
@@ -104,6 +105,7 @@ class LeastSquaresResult(Printed):
             Inverses of ``jac.T @ jac``, times ``2 cost / (m - n)`` unless `absolute_sigma`; infinite where that is
             not positive definite, and where there are not more residuals than unknowns.
         """
+        absolute_sigma = as_truth(absolute_sigma, function="LeastSquaresResult.covariance", argument="absolute_sigma")
         xp: Any = _backend.require_cupy("covariance") if _arrays.is_device_array(self.jac) else np
         m, n = self.jac.shape[:2]
         with np.errstate(all="ignore"):
@@ -203,6 +205,8 @@ def least_squares_batched(
            [0.5, 1. , 2. ]])
     """
     function = "least_squares_batched"
+    disp = as_truth(disp, function=function, argument="disp")
+    progress = as_truth(progress, function=function, argument="progress")
     batch = batch_of(function, x0=x0)
     args = as_args(args, function)
     x = batch.floating(batch.array(x0, "x0", kinds="biuf"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cunumpy._gate import as_truth
 from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.optimize._batched import (
@@ -192,6 +193,9 @@ def newton(
     >>> xp.optimize.newton(lambda x: x * x - a, xp.ones(3), fprime=lambda x: 2.0 * x)
     array([1.41421356, 1.73205081, 2.        ])
     """
+    full_output = as_truth(full_output, function="newton", argument="full_output")
+    disp = as_truth(disp, function="newton", argument="disp")
+    progress = as_truth(progress, function="newton", argument="progress")
     batch = batch_of("newton", x0=x0, x1=x1)
     function = batch.function
     args = as_args(args, function)

@@ -339,6 +339,7 @@ def curve_fit(
     >>> xp.optimize.curve_fit(lambda t, a, b: a + b * t, t, y)[0].round(6)
     array([1., 2.])
     """
+    absolute_sigma = _gate.as_truth(absolute_sigma, function="curve_fit", argument="absolute_sigma")
     joined = xdata
     if isinstance(xdata, (tuple, list)) and any(map(_arrays.is_device_array, xdata)):
         joined = _conversion.to_cupy(list(xdata))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from cunumpy import _arrays
-from cunumpy._gate import describe, refuse_masked
+from cunumpy._gate import as_truth, describe, refuse_masked
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, ArgumentTypeError, MixedBackendError
 from cunumpy.kernels._rawkernel.function_source import FunctionSource, TranslationError
@@ -283,6 +283,7 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
     >>> x
     array([0., 3., 6., 9.])
     """
+    device = as_truth(device, function="rawkernel", argument="device")
     if not isinstance(mode, str) or mode not in _MODES:
         raise ArgumentError(f"rawkernel: unknown mode {mode!r}; argument 'mode' must be 'cuda' or 'numpy'.")
 
