@@ -1,42 +1,50 @@
-"""Every function of the array API standard on the NumPy backend, with `array_api_strict` as the judge."""
+"""Every function of the array API standard, with `array_api_strict` as the judge; on CuPy they are in `standin`."""
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-import array_api_calls
 import cunumpy as xp
+from array_api_calls import judge
+from array_api_calls.calls import CALLS
+from array_api_calls.differences import EXCEPTIONS, KnownException
 
 pytestmark = pytest.mark.needs("array_api_strict")
 
 
 def test_no_name_of_the_standard_is_forgotten():
-    known = array_api_calls.CALLS.keys() | array_api_calls.CONSTANTS | array_api_calls.DTYPES
-    assert array_api_calls.names_of_the_standard() == known | array_api_calls.INSPECTION
+    known = CALLS.keys() | judge.CONSTANTS | judge.DTYPES
+    assert judge.names_of_the_standard() == known | judge.INSPECTION
 
 
-@pytest.mark.parametrize("name", array_api_calls.CALLS)
+@pytest.mark.parametrize("name", CALLS)
 def test_results_are_the_standards(name):
-    array_api_calls.check(name, 8)
+    judge.check(name, 7)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", array_api_calls.CALLS)
+@pytest.mark.parametrize("name", CALLS)
 def test_results_are_the_standards_in_many_calls(name):
-    array_api_calls.check(name, 100)
+    judge.check(name, 100)
 
 
-@pytest.mark.parametrize("known", array_api_calls.exceptions("numpy"), ids=lambda one: one.name)
-def test_known_exceptions_are_still_exceptions(known):
+@pytest.mark.parametrize("known", EXCEPTIONS, ids=lambda one: one.name)
+def test_known_exceptions_are_still_exceptions(known: KnownException):
     assert known.applies(known.example)
-    with pytest.raises((AssertionError, TypeError)):
-        array_api_calls.assert_follows(known.name, known.example)
+    if xp.get_backend() in known.backends:
+        with pytest.raises((AssertionError, TypeError)):
+            judge.assert_follows(known.name, known.example)
+    else:
+        judge.assert_follows(known.name, known.example)
 
 
 def test_constants_and_dtypes():
-    array_api_calls.check_constants_and_dtypes()
+    judge.check_constants_and_dtypes()
 
 
 def test_inspection():
-    array_api_calls.check_inspection()
-    assert xp.__array_namespace_info__().default_device() == "cpu"
+    judge.check_inspection()
+    device = "cpu" if xp.get_backend() == "numpy" else sys.modules["cupy"].cuda.Device(0)
+    assert xp.__array_namespace_info__().default_device() == device
