@@ -221,21 +221,26 @@ def as_integer_array(
     """
     array = as_host_array(value, function=function, argument=argument, dtype_kinds="biufcSUTMmVO", ndim=ndim)
     if isinstance(value, (list, tuple)):
-        array = _integers_of_list(value, array)
+        array = integers_of_list(value, array)
     if array.dtype.kind not in "iu":
         refuse_non_integer(value, array.dtype, function=function, argument=argument)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _integers_of_list(value: list[Any] | tuple[Any, ...], array: np.ndarray) -> np.ndarray:
-    """Read a list anew if NumPy has hidden what is in it: bools among integers, and integers from 2**63 on."""
+def integers_of_list(value: list[Any] | tuple[Any, ...], array: np.ndarray, *, wrap: bool = False) -> np.ndarray:
+    """Read a list anew if NumPy has hidden what is in it: bools among integers, and integers from 2**63 on.
+
+    Integers beyond 64 bits stay objects; with `wrap` those that NumPy has hidden are taken modulo 2**64, as uint64.
+    """
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind in "iu":
         return np.array([True]) if holds_bool(value) else array
-    if array.dtype.kind in "fO":
+    if array.dtype.kind in "fO":  # of floating point also if both negative integers and ones from 2**63 on occur
         objects = np.array(value, dtype=object)
         if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in objects.flat):
+            if wrap:
+                return np.array([int(item) % 2**64 for item in objects.flat], np.uint64).reshape(objects.shape)
             try:
                 return objects.astype(np.uint64 if min(objects.flat) >= 0 else np.int64)
             except OverflowError:

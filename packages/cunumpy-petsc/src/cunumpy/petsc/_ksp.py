@@ -11,23 +11,11 @@ import numpy as np
 from cunumpy import _gate
 from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentError, ArgumentTypeError
+from cunumpy.petsc import _solves
 from cunumpy.petsc._library import check_living, group, require_petsc
 from cunumpy.petsc._matrices import Callback, check_callable
 from cunumpy.petsc._memory import as_array, check_memory, check_vec
 from cunumpy.petsc._preconditioners import check_preconditioner, use_preconditioner
-from cunumpy.petsc._solves import (
-    Monitor,
-    callbacks_of,
-    check_names,
-    check_sizes,
-    check_start_kind,
-    check_tolerances,
-    destroy,
-    name_of,
-    new_like,
-    run,
-    shell_like,
-)
 from cunumpy.petsc._vectors import petsc_vec
 
 if TYPE_CHECKING:
@@ -170,11 +158,11 @@ def ksp_solve(
             check_callable(monitor, function, "monitor")
         _check_kind(PETSc, b, function, "b")
         if isinstance(operator, (PETSc.Mat, PETSc.KSP)):
-            check_sizes(_matrix_of(PETSc, operator, function), b, PETSc, function, "b")
+            _solves.check_sizes(_matrix_of(PETSc, operator, function), b, PETSc, function, "b")
         start = _checked_start(PETSc, x0, b, function)
         check_preconditioner(PETSc, preconditioner, preconditioner_matrix, operator, function)
-        check_names(function, method=method, options_prefix=options_prefix)
-        check_tolerances(function, max_iterations, rtol=rtol, atol=atol)
+        _solves.check_names(function, method=method, options_prefix=options_prefix)
+        _solves.check_tolerances(function, max_iterations, rtol=rtol, atol=atol)
     shape = None if isinstance(b, PETSc.Vec) else b.shape
     made = []  # destroyed at the end: what Python drops, PETSc keeps on several ranks
     try:
@@ -182,7 +170,7 @@ def ksp_solve(
             vec_b = b
         else:
             made.append(vec_b := petsc_vec(b, ranks.comm, readonly=True))
-        vec_x, x = new_like(PETSc, b, start, ranks)
+        vec_x, x = _solves.new_like(PETSc, b, start, ranks)
         if x is not vec_x:
             made.append(vec_x)
         if isinstance(operator, PETSc.KSP):
@@ -193,7 +181,7 @@ def ksp_solve(
                 matrix = operator
             else:
                 callback = Callback(operator, function, [shape, shape])
-                made.append(matrix := shell_like(PETSc, vec_b, ranks, callback))
+                made.append(matrix := _solves.shell_like(PETSc, vec_b, ranks, callback))
                 if preconditioner is None and preconditioner_matrix is None:
                     preconditioner = "none"
             ksp.setOperators(matrix, matrix if preconditioner_matrix is None else preconditioner_matrix)
@@ -207,12 +195,12 @@ def ksp_solve(
         ksp.setFromOptions()
         ksp.setConvergenceHistory(reset=True)
         with Progress(progress and ranks.rank == 0, "KSP", "iteration", max_iterations) as shown:
-            watch = Monitor(monitor, shown)
+            watch = _solves.Monitor(monitor, shown)
             if watch.needed:
                 ksp.setMonitor(watch)
             try:
-                watch.callbacks = callbacks_of(*ksp.getOperators(), ksp.getPC())
-                run(PETSc, ranks, [*watch.callbacks, watch], lambda: ksp.solve(vec_b, vec_x), function)
+                watch.callbacks = _solves.callbacks_of(*ksp.getOperators(), ksp.getPC())
+                _solves.run(PETSc, ranks, [*watch.callbacks, watch], lambda: ksp.solve(vec_b, vec_x), function)
             finally:
                 if watch.needed:
                     ksp.monitorCancel()
@@ -220,13 +208,13 @@ def ksp_solve(
         return KSPResult(
             x=x,
             converged=code > 0 and math.isfinite(norm),
-            reason=name_of(PETSc.KSP.ConvergedReason, code),
+            reason=_solves.name_of(PETSc.KSP.ConvergedReason, code),
             iterations=int(ksp.getIterationNumber()),
             residual_norm=norm,
             history=np.array(ksp.getConvergenceHistory()),
         )
     finally:
-        destroy(PETSc, made)
+        _solves.destroy(PETSc, made)
 
 
 def _check_kind(PETSc: Any, value: Any, function: str, argument: str) -> None:
@@ -247,7 +235,7 @@ def _matrix_of(PETSc: Any, operator: Any, function: str) -> Any:
 def _checked_start(PETSc: Any, x0: Any, b: Any, function: str) -> Any:
     if x0 is None:
         return None
-    check_start_kind(PETSc, x0, function)
+    _solves.check_start_kind(PETSc, x0, function)
     if isinstance(x0, PETSc.Vec) != isinstance(b, PETSc.Vec):
         raise ArgumentTypeError(f"{function}: arguments 'b' and 'x0' must both be arrays, or both be vectors.")
     if isinstance(b, PETSc.Vec):

@@ -110,8 +110,8 @@ def csr_matrix(
         _gate.check_ndim(data, 1, function=function, argument="data")
         pattern = [_host_indices(value, function, name) for value, name in ((indices, "indices"), (indptr, "indptr"))]
         rows = _check_pattern(data, *pattern)
-        columns = rows if columns is None else _checked_count(columns, function, "columns")
-        block_size = _checked_count(block_size, function, "block_size", least=1)
+        columns = rows if columns is None else _gate.as_integer(columns, function=function, argument="columns", least=0)
+        block_size = _gate.as_integer(block_size, function=function, argument="block_size", least=1)
         if rows % block_size or columns % block_size:
             raise ArgumentError(
                 f"{function}: argument 'block_size' must divide the numbers of rows and columns, {rows} and {columns}, "
@@ -146,14 +146,6 @@ def _host_indices(value: Any, function: str, argument: str) -> np.ndarray:
     if _arrays.is_device_array(value):
         value = _conversion.copy_to_host(value, function)
     return _gate.as_integer_array(value, function=function, argument=argument, ndim=1)
-
-
-def _checked_count(value: Any, function: str, argument: str, least: int = 0) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ArgumentTypeError(f"{function}: argument {argument!r} must be an integer, got {_gate.given(value)}.")
-    if value < least:
-        raise ArgumentError(f"{function}: argument {argument!r} must be at least {least}, got {value}.")
-    return int(value)
 
 
 def _check_pattern(data: Any, indices: np.ndarray, indptr: np.ndarray) -> int:
@@ -532,7 +524,7 @@ def check_callable(value: Any, function: str, argument: str) -> None:
 
 def as_shape(shape: Any, function: str, argument: str) -> tuple[int, ...]:
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(_checked_count(size, function, argument) for size in sizes)
+    return tuple(_gate.as_integer(size, function=function, argument=argument, least=0) for size in sizes)
 
 
 def _checked_diagonal(diagonal: Any, shape: tuple[int, ...]) -> Any:

@@ -11,23 +11,11 @@ import numpy as np
 from cunumpy import _gate
 from cunumpy._progress import Progress
 from cunumpy.errors import ArgumentTypeError
+from cunumpy.petsc import _solves
 from cunumpy.petsc._access import petsc_array
 from cunumpy.petsc._library import check_living, group, require_petsc
 from cunumpy.petsc._matrices import Callback, check_callable
 from cunumpy.petsc._preconditioners import check_preconditioner, use_preconditioner
-from cunumpy.petsc._solves import (
-    Monitor,
-    callbacks_of,
-    check_names,
-    check_sizes,
-    check_start_kind,
-    check_tolerances,
-    destroy,
-    name_of,
-    new_like,
-    run,
-    shell_like,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,19 +148,19 @@ def snes_solve(
     with ranks.agreed():
         progress = _gate.as_truth(progress, function=name, argument="progress")
         check_callable(function, name, "function")
-        check_start_kind(PETSc, x0, name)
+        _solves.check_start_kind(PETSc, x0, name)
         if monitor is not None:
             check_callable(monitor, name, "monitor")
         matrix, update = _checked_jacobian(PETSc, jacobian, name)
         if matrix is not None:
-            check_sizes(matrix, x0, PETSc, name, "x0")
+            _solves.check_sizes(matrix, x0, PETSc, name, "x0")
         check_preconditioner(PETSc, preconditioner, None, matrix or function, name)
-        check_names(name, method=method, linear_method=linear_method, options_prefix=options_prefix)
-        check_tolerances(name, max_iterations, rtol=rtol, atol=atol, stol=stol)
+        _solves.check_names(name, method=method, linear_method=linear_method, options_prefix=options_prefix)
+        _solves.check_tolerances(name, max_iterations, rtol=rtol, atol=atol, stol=stol)
     shape = None if isinstance(x0, PETSc.Vec) else x0.shape
     made = []
     try:
-        vec, x = new_like(PETSc, x0, x0, ranks)
+        vec, x = _solves.new_like(PETSc, x0, x0, ranks)
         if x is not vec:
             made.append(vec)
         made.append(residual := vec.duplicate())
@@ -181,7 +169,7 @@ def snes_solve(
         callbacks: list[Any] = [values]  # and those that the solver of the linear systems calls
         snes.setFunction(lambda snes, x, f: values([x], f), residual)
         if matrix is None:
-            made.append(matrix := shell_like(PETSc, vec, ranks, values))
+            made.append(matrix := _solves.shell_like(PETSc, vec, ranks, values))
             product = None if jacobian is None else Callback(jacobian, name, [shape] * 3)
             point = _Point(vec, values, product, PETSc.RealType, made)
             matrix.setPythonContext(point)
@@ -204,23 +192,23 @@ def snes_solve(
         snes.setFromOptions()
         snes.setConvergenceHistory(reset=True)
         with Progress(progress and ranks.rank == 0, "SNES", "iteration", max_iterations) as shown:
-            watch = Monitor(monitor, shown)
+            watch = _solves.Monitor(monitor, shown)
             if watch.needed:
                 snes.setMonitor(watch)
-            watch.callbacks = [*callbacks, *callbacks_of(matrix, ksp.getPC())]
-            run(PETSc, ranks, [*watch.callbacks, watch], lambda: snes.solve(None, vec), name)
+            watch.callbacks = [*callbacks, *_solves.callbacks_of(matrix, ksp.getPC())]
+            _solves.run(PETSc, ranks, [*watch.callbacks, watch], lambda: snes.solve(None, vec), name)
         norm, code = float(snes.getFunctionNorm()), int(snes.getConvergedReason())
         return SNESResult(
             x=x,
             converged=code > 0 and math.isfinite(norm),
-            reason=name_of(PETSc.SNES.ConvergedReason, code),
+            reason=_solves.name_of(PETSc.SNES.ConvergedReason, code),
             iterations=int(snes.getIterationNumber()),
             linear_iterations=int(snes.getLinearSolveIterations()),
             residual_norm=norm,
             history=np.array(snes.getConvergenceHistory()[0]),
         )
     finally:
-        destroy(PETSc, made)
+        _solves.destroy(PETSc, made)
 
 
 class _Point:

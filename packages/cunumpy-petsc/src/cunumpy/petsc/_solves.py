@@ -147,13 +147,8 @@ def check_tolerances(function: str, max_iterations: Any, **tolerances: Any) -> N
         if not 0 <= value < limit:
             expected = "0 or positive and below 1" if argument == "rtol" else "0 or positive and finite"
             raise ArgumentError(f"{function}: argument {argument!r} must be {expected}, got {_gate.given(value)}.")
-    if max_iterations is not None and (
-        isinstance(max_iterations, bool) or not isinstance(max_iterations, (int, np.integer)) or max_iterations < 0
-    ):
-        raise ArgumentError(
-            f"{function}: argument 'max_iterations' must be an integer of at least 0, got "
-            f"{_gate.given(max_iterations)}."
-        )
+    if max_iterations is not None:
+        _gate.as_integer(max_iterations, function=function, argument="max_iterations", least=0)
 
 
 def check_sizes(matrix: Any, template: Any, PETSc: Any, function: str, argument: str) -> None:

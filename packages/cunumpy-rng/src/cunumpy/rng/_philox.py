@@ -318,23 +318,9 @@ def _operand(value: Any, function: str, argument: str) -> Operand:
         )
     array = _gate.as_host_array(value, function=function, argument=argument, dtype_kinds="biufcSUTMmVO")
     if isinstance(value, (list, tuple)):
-        array = _integers_of_list(value, array)
+        array = _gate.integers_of_list(value, array, wrap=True)
     if array.dtype.kind not in "iu":
         _gate.refuse_non_integer(value, array.dtype, function=function, argument=argument)
-    return array
-
-
-def _integers_of_list(value: list[Any] | tuple[Any, ...], array: np.ndarray) -> np.ndarray:
-    """Read a list anew if NumPy has hidden what is in it: bools among integers, and integers beyond 64 bits."""
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind in "iu":
-        return np.array([True]) if _gate.holds_bool(value) else array
-    if array.dtype.kind in "fO":  # of floating point also if both negative integers and ones above 2^63 occur
-        objects = np.array(value, dtype=object)
-        if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in objects.flat):
-            wrapped = [int(item) & _MASK for item in objects.flat]
-            return np.array(wrapped, np.uint64).reshape(objects.shape)
     return array
 
 
