@@ -68,7 +68,7 @@ def given(value: object) -> str:
 def as_truth(value: object, *, function: str, argument: str) -> bool:
     """Return the truth of a flag: a bool of Python or NumPy, or 0 or 1; text says "no" and would count as true."""
     if value is True or value is False:
-        return value
+        return value is True
     if isinstance(value, (np.bool_, int, np.integer)) and value in (0, 1):
         return bool(value)
     raise ArgumentTypeError(f"{function}: argument {argument!r} must be True or False, got {given(value)}.")
