@@ -5,10 +5,10 @@ from __future__ import annotations
 # What takes arrays and is driven through the kinds by other tests, since it needs a device, a library, or has no one
 # answer. The files are below tests/.
 TRIED_ELSEWHERE = {
-    "arguments.CudaArguments": "cunumpy-kernels/test_arguments.py",
-    "arguments.CudaStruct.__call__": "cunumpy-kernels/test_arguments.py",
-    "arguments.CudaStructArguments": "cunumpy-kernels/test_arguments.py",
-    "arguments.CudaStructValue": "cunumpy-kernels/test_arguments.py",
+    "arguments.CudaArguments": "cunumpy-kernels/test_argument_objects.py",
+    "arguments.CudaStruct.__call__": "cunumpy-kernels/test_argument_objects.py",
+    "arguments.CudaStructArguments": "cunumpy-kernels/test_argument_objects.py",
+    "arguments.CudaStructValue": "cunumpy-kernels/test_argument_objects.py",
     "evaluate_on_host": "standin/test_host_call_cupy.py",
     "setup_on_host": "standin/test_host_call_cupy.py",
     "as_device_array": "standin/test_conversion_cupy.py",
