@@ -8,11 +8,11 @@ import pickle
 
 import numpy as np
 import pytest
-from packed_values import MATRIX, DeviceArray, parameter
 
 from cunumpy.arguments import CudaArguments, CudaStruct, CudaStructArguments, CudaStructValue
 from cunumpy.arguments._packing import packer
 from cunumpy.errors import ArgumentError, ArgumentTypeError
+from packed_values import MATRIX, DeviceArray, parameter
 
 PARTICLES = CudaStruct("Particles", [("x", "double*"), ("a", "Array2D<double>"), ("n", "int"), ("dt", "double")])
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packed_values import MATRIX, DeviceArray, members, pack
 
 from array_kinds import KINDS
 from cunumpy.arguments import CudaArguments, CudaStruct
 from cunumpy.errors import ArgumentError, ArgumentRangeError, ArgumentTypeError
+from packed_values import MATRIX, DeviceArray, members, pack
 
 
 class Color(enum.IntEnum):

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packed_values import offsets
 
 from cpp_compiler import compiler
 from cunumpy import arguments
@@ -21,6 +20,7 @@ from cunumpy.arguments import CudaArguments, CudaStruct, write_cuda_header
 from cunumpy.cuda import check_cuda, cuda_include_dir, parse_cuda_signature
 from cunumpy.errors import ArgumentError, ArgumentTypeError, BackendUnavailableError
 from cunumpy.kernels import CudaKernel, CudaKernelVariants
+from packed_values import offsets
 
 
 def test_public_names():
