@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.mpi._serial.exceptions import error
@@ -56,8 +58,10 @@ def items_of(values: Any, number: int, function: str, argument: str, of: str = "
 
 
 def flag(value: Any, function: str, argument: str) -> bool:
-    """Return a truth value."""
-    return _gate.as_truth(value, function=function, argument=argument)
+    """Return the truth of anything, as mpi4py does; but refuse text, which says "no" and would count as true."""
+    if isinstance(value, (str, bytes)) or (hasattr(value, "ndim") and not isinstance(value, np.generic)):
+        raise wrong_type(function, argument, "True or False", value)
+    return bool(value)
 
 
 def text(value: Any, function: str, argument: str) -> str:
