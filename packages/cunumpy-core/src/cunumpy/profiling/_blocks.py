@@ -142,7 +142,7 @@ class count_transfers(Block[TransferCounter]):
             )
         super().__init__()
         self._into = into
-        self._all_threads = bool(all_threads)
+        self._all_threads = all_threads
 
     def __enter__(self) -> TransferCounter:
         counter = TransferCounter() if self._into is None else self._into
@@ -183,7 +183,7 @@ class assert_no_transfers(Block[TransferCounter]):
     def __init__(self, *, syncs: bool = False) -> None:
         syncs = as_truth(syncs, function="assert_no_transfers", argument="syncs")
         super().__init__()
-        self._syncs = bool(syncs)
+        self._syncs = syncs
 
     def __enter__(self) -> TransferCounter:
         scope = CountScope(TransferCounter())
@@ -231,7 +231,7 @@ class forbid_transfers(Block[None]):
     def __init__(self, *, syncs: bool = False) -> None:
         syncs = as_truth(syncs, function="forbid_transfers", argument="syncs")
         super().__init__()
-        self._syncs = bool(syncs)
+        self._syncs = syncs
 
     def __enter__(self) -> None:
         self._enter(RuleScope("forbid", self._syncs))

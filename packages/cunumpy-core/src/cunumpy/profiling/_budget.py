@@ -133,7 +133,7 @@ class TransferBudget:
         started = as_truth(started, function="TransferBudget", argument="started")
         self.phases: dict[str, TransferCounter] = {}
         self.calls: dict[str, int] = {}
-        self.started: bool = bool(started)
+        self.started: bool = started
         self._rules: dict[str, _Rule] = {}
         self._lock = threading.Lock()
 

@@ -87,7 +87,7 @@ class TransferCounter:
 
     def __init__(self, *, keep_events: bool = True) -> None:
         keep_events = as_truth(keep_events, function="TransferCounter", argument="keep_events")
-        self._keep_events = bool(keep_events)
+        self._keep_events = keep_events
         self._lock = threading.Lock()
         self._events = EventList()
         self.regions: list[Region] = []

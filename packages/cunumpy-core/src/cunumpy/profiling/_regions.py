@@ -371,7 +371,7 @@ class timed_region(AbstractContextManager[Timing]):
         if into is not None and not isinstance(into, Timings):
             raise ArgumentTypeError(f"timed_region(): into must be a Timings or None, got {into!r}")
         self.name: str = str(name)
-        self._sync = bool(sync)
+        self._sync = sync
         self._into = into
         self._clock = clock
         self._entries: list[tuple[int, _Pass]] = []

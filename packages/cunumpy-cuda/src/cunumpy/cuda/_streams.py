@@ -296,7 +296,7 @@ def create_stream(*, non_blocking: bool = True, priority: int | None = None) -> 
         )
     if _backend.get_backend() != "cupy":
         return HostStream()
-    return _backend.require_cupy("create_stream").cuda.Stream(non_blocking=bool(non_blocking), priority=priority)
+    return _backend.require_cupy("create_stream").cuda.Stream(non_blocking=non_blocking, priority=priority)
 
 
 def create_event(*, timing: bool = False) -> Any:

@@ -132,7 +132,7 @@ class CudaStruct:
         dtype, offsets = layout_of(self.fields, self.alignment)
         self.dtype: np.dtype[Any] = dtype
         self._asked_alignment = alignment
-        self._keep_const = bool(keep_const)
+        self._keep_const = keep_const
         packers = [packer(field, f"field {field.name!r} of struct {name}") for field in self.fields]
         # For each field: how its numbers are packed, where, and what checks a value and returns the numbers.
         self._packing = [
