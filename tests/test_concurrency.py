@@ -206,6 +206,65 @@ def test_after_a_fork_both_go_on() -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
+FORKED = """
+import faulthandler, os, sys, threading, time
+sys.path.insert(0, os.environ["TESTS"])
+import test_concurrency as tests
+
+works = list(tests.activities().values())
+for i, work in enumerate(works):
+    work(i + 1)
+errors, over = [], threading.Event()
+
+def run(number):
+    try:
+        while not over.is_set():
+            works[number % len(works)](number)
+            number += 4
+    except BaseException as error:
+        errors.append(error)
+        raise
+
+threads = [threading.Thread(target=run, args=(1 + number,)) for number in range(4)]
+sys.setswitchinterval(1e-5)
+for thread in threads:
+    thread.start()
+failed = 0
+for _ in range(FORKS):
+    time.sleep(0.01)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            faulthandler.dump_traceback_later(120, exit=True)  # a lock that a thread of the parent has
+            for i, work in enumerate(works):
+                work(i + 3)
+            status = 0
+        finally:
+            os._exit(status)
+    failed += os.waitpid(child, 0)[1] != 0
+over.set()
+for thread in threads:
+    thread.join(60)
+assert not failed and not errors, (failed, errors)
+print("went on")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("forks", [4, pytest.param(100, marks=pytest.mark.long)])
+def test_a_fork_while_threads_work_leaves_the_child_no_lock(forks: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED.replace("FORKS", str(forks))],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+        env={**os.environ, "TESTS": os.path.dirname(__file__)},
+    )
+    assert done.stdout == "went on\n", done.stdout + done.stderr
+
+
 INTERRUPTED = """
 import random, signal, sys, os
 sys.path.insert(0, os.environ["TESTS"])

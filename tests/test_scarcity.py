@@ -46,9 +46,8 @@ def test_what_the_machine_lacks_is_named_and_forgotten(limit: str, most: int, te
     """Kernels that can't be built are refused by an error of ours, what needs no build works; then both do."""
     done = _run(tmp_path, PROGRAM, limit, str(most), text, CUNUMPY_EMULATION_CACHE=str(tmp_path / "builds"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (
-        {"launch", "checked", "new_kernel"} <= set(done.stdout.split()) <= {"launch", "checked", "kinds", "new_kernel"}
-    )
+    refused = set(done.stdout.split()) - {"kinds"}  # of which some need no compiler
+    assert refused == {"launch", "checked", "new_kernel"}
 
 
 HOMELESS = """
