@@ -176,6 +176,60 @@ def _exact(name: str, function: Callable[[Any], Any], value: float) -> Any:
     return function(mpmath.mpf(value))
 
 
+COMPLEX: dict[str, Callable[[Any], Any]] = {
+    **{name: getattr(mpmath, name) for name in ("exp", "log", "sin", "cos", "tan", "sqrt", "sinh", "cosh", "tanh")},
+    **{name: getattr(mpmath, name) for name in ("asin", "acos", "atan")},
+}
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_functions_in_kernels(dtype: str) -> None:
+    """Relative to the magnitude, as a part near zero has no digits of its own."""
+    body = " ".join(f"y{i} = {name}(x);" for i, name in enumerate(COMPLEX)) + " p = pow(x, T(1.5, 0.5));"
+    outputs = ", ".join(f"T y{i}" for i in range(len(COMPLEX))) + ", T p"
+    generator = np.random.default_rng(4)
+    x = generator.uniform(-5, 5, 80) + 1j * generator.uniform(-5, 5, 80)
+    x = np.concatenate([x, 1e-3 * x[:20]]).astype(dtype)
+    *results, powers = kernels.ElementwiseKernel("T x", outputs, body, "complex_functions")(x)
+    unit = float(np.finfo(dtype).eps)
+    powered = ("pow", lambda z: z ** mpmath.mpc(1.5, 0.5), powers, 16)
+    for name, function, found, bound in [
+        *((name, COMPLEX[name], found, 4) for name, found in zip(COMPLEX, results, strict=True)),
+        powered,
+    ]:
+        for value, result in zip(x, found, strict=True):
+            exact = function(mpmath.mpc(complex(value)))
+            assert abs(mpmath.mpc(complex(result)) - exact) <= bound * unit * abs(exact), f"{name}({value!r})"
+
+
+FUSED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    **{name: (getattr(np, name), getattr(mpmath, name)) for name in ("exp", "log", "sin", "cos", "tanh", "expm1")},
+    **{name: (getattr(np, name), getattr(mpmath, name)) for name in ("log1p", "sinh", "cosh", "log10")},
+    "arctan": (np.arctan, mpmath.atan),
+    "arcsinh": (np.arcsinh, mpmath.asinh),
+    "exp2": (np.exp2, lambda x: mpmath.power(2, x)),
+    "log2": (np.log2, lambda x: mpmath.log(x, 2)),
+    "cbrt": (np.cbrt, mpmath.cbrt),
+    "power": (lambda x: x**1.7, lambda x: mpmath.power(x, mpmath.mpf(1.7))),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_functions_that_are_fused(dtype: str) -> None:
+    """Long arrays are computed by the vector library; every 400th element is looked at."""
+    generator = np.random.default_rng(5)
+    x = np.concatenate([generator.uniform(1e-3, 20, 50_000), 10.0 ** generator.uniform(-6, 0, 50_000)]).astype(dtype)
+    for name, (function, exact) in FUSED.items():
+        fused = kernels.fuse(lambda x, function=function: function(x) * 1 + 0)
+        found = fused(x)
+        assert found.dtype == x.dtype
+        power = mpmath.mpf(float(x.dtype.type(1.7)))
+        for value, result in zip(x[::400], found[::400], strict=True):
+            number = mpmath.mpf(float(value))
+            true = mpmath.power(number, power) if name == "power" else exact(number)
+            assert ulps(result, true) <= 4, f"{name}({value!r})"
+
+
 def test_denormal_numbers_are_numbers(all_functions: Any) -> None:
     small = np.array([5e-324, 1e-310, -3e-320])
     half = kernels.ElementwiseKernel("T x", "T y", "y = x * 2", "twice")
