@@ -258,6 +258,13 @@ class use_backend:
     def __repr__(self) -> str:
         return f"use_backend({self._backend!r}, strict={self._strict!r})"
 
+    def __getstate__(self) -> tuple[BackendType, bool | None]:
+        return self._backend, self._strict  # what is entered stays here
+
+    def __setstate__(self, state: tuple[BackendType, bool | None]) -> None:
+        self._backend, self._strict = state
+        self._entered = {}
+
     def __enter__(self) -> None:
         name = self._backend
         if name != "numpy":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cunumpy import _gate
-from cunumpy.errors import CommunicationError
+from cunumpy.errors import ArgumentTypeError, CommunicationError
 from cunumpy.mpi._collectives import known
 from cunumpy.mpi._cuda_aware import check_one_producer, check_producer
 from cunumpy.mpi._exchange import Messages, end_run, refuse_unreceived
@@ -97,6 +97,12 @@ class PersistentExchange:
         state = "closed" if self._closed else "under way" if self._under_way else "ready"
         messages = self._messages
         return f"PersistentExchange({len(messages.sources)} sends, {len(messages.targets)} receives, {state})"
+
+    def __reduce__(self) -> Any:
+        raise ArgumentTypeError(
+            "a PersistentExchange does not pickle: it belongs to its communicator and to arrays of this process; make "
+            "another there."
+        )
 
     def __enter__(self) -> PersistentExchange:
         return self

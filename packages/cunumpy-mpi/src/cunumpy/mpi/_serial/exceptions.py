@@ -241,7 +241,7 @@ def remove_error_string(errorcode: int) -> None:
 
 def no_pickle(value: Any) -> Any:
     """Refuse to pickle an object that means something in its process only."""
-    raise ArgumentError(f"pickle: an object of the type {type(value).__name__!r} means nothing in another process.")
+    raise ArgumentError(f"a {type(value).__name__} does not pickle: it means nothing in another process.")
 
 
 class MPIFileException(MPIException, OSError):
