@@ -267,7 +267,7 @@ def test_arguments_that_no_kernel_takes():
         store[1, 1](np.ma.zeros(3), 1)
     with pytest.raises(ArgumentTypeError, match=r"launched as kernel\[grid, block\]"):
         store[1](x, 1)
-    with pytest.raises(ArgumentTypeError, match="args must be a tuple"):
+    with pytest.raises(ArgumentTypeError, match="argument 'args' must be a tuple"):
         store((1,), (1,), x)
     with pytest.raises(ArgumentError, match=r"kernel 'store'.*1024"):
         store[1, 2048](x, 1.0)
@@ -275,6 +275,15 @@ def test_arguments_that_no_kernel_takes():
         recursive[1, 1](1)
     with pytest.raises(ArgumentError, match="nothing was translated yet"):
         jit.rawkernel()(python_function).cached_code  # noqa: B018
+
+
+@pytest.mark.parametrize("wrong", [None, "two", -1, 1.5, 2**70, ("a", "b"), {"a": 1}, object()])
+@pytest.mark.parametrize("argument", ["grid", "block", "args", "shared_mem"])
+def test_mistakes_in_launches_name_kernel_and_argument(argument, wrong):
+    given = {"grid": (1,), "block": (1,), "args": (np.zeros(4), 1.0), "shared_mem": 0}
+    named = r"argument 0 \('x'\)|argument 'args'" if argument == "args" else f"argument '{argument}'|shared memory"
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=rf"kernel 'store': .*({named})"):
+        store(**{**given, argument: wrong})
 
 
 def test_a_failed_assertion_names_the_python_line():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 from functools import partial
 from pathlib import Path
@@ -11,20 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cunumpy import _arrays, _gate
+from cunumpy import _gate
 from cunumpy.cuda import cuda_kernel_names, get_cuda_debug
 from cunumpy.cuda._arguments import as_defines
 from cunumpy.cuda._declarations import read_declarations
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import (
     ArgumentError,
-    ArgumentRangeError,
     ArgumentTypeError,
     CompileError,
     KernelError,
-    MixedBackendError,
 )
 from cunumpy.kernels._cuda_program import defines_of
+from cunumpy.kernels._raw_arguments import (
+    CONST_POINTER_KIND,
+    POINTER_KIND,
+    check_launch,
+    on_device,
+    pack_argument,
+    pointed_to,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,16 +39,6 @@ if TYPE_CHECKING:
 BACKENDS = ("nvrtc", "nvcc")
 DEFAULT_SHARED_BYTES = 49152
 """Dynamic shared memory that a kernel can have unless it asks for more, on every CUDA device."""
-
-VALUE_KIND, POINTER_KIND, CONST_POINTER_KIND, FLOATING_KIND = range(4)
-"""What a compiled kernel says of its parameters, beside their sizes."""
-
-_MAX_THREADS = 1024
-_INTEGERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQ")
-_SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
-_NUMBERS = frozenset([*_INTEGERS, *(np.dtype(code).type for code in "efdFD")])
-
-_PLAIN = frozenset([bool, int, float, complex, type(None), *_NUMBERS])
 
 ATTRIBUTES = {
     "binary_version": 90,
@@ -194,7 +189,7 @@ class RawKernel:
         MissingCompilerError
             There is no C++ compiler.
         """
-        if _on_device(args, self._owner):
+        if on_device(args, self._owner):
             given = {"shared_mem": shared_mem} | ({} if stream is None else {"stream": stream})
             self._device_kernel()(tuple(grid), tuple(block), tuple(args), **given)
             return
@@ -212,12 +207,12 @@ class RawKernel:
                     f"{self._owner} (grid {tuple(grid)}, block {tuple(block)}): {trap}; what it wrote before stays."
                 )
             return
-        _check_launch(grid, block, shared_mem, self._max_shared, self._owner)
+        check_launch(grid, block, shared_mem, self._max_shared, self._owner)
         run = self._function()
         if len(args) != len(run.sizes):
             raise ArgumentTypeError(f"{self._owner}: it has {len(run.sizes)} parameters, got {len(args)} arguments.")
         packed = [
-            pack_argument(_pointed_to(value, kind, index, self._owner), size, kind, index, self._owner)
+            pack_argument(pointed_to(value, kind, index, self._owner), size, kind, index, self._owner)
             for index, (value, size, kind) in enumerate(zip(args, run.sizes, run.kinds, strict=True))
         ]
         run(
@@ -550,75 +545,6 @@ def check_settings(options: Any, backend: Any, owner: str) -> None:
         raise ArgumentError(f"{owner}: unknown backend {backend!r}; it must be 'nvrtc' or 'nvcc'.")
 
 
-def pack_argument(value: Any, size: int, kind: int, index: int, owner: str) -> Any:
-    """Return an argument as the CPU device takes it, integers for addresses; raise if it has not `size` bytes."""
-    given = type(value)
-    if kind == FLOATING_KIND and (isinstance(value, int) or given in _INTEGERS):
-        raise ArgumentTypeError(
-            f"{owner}: parameter {index} is a floating-point number of {size} bytes, got {_gate.given(value)}, whose "
-            "bits a GPU would read as one; pass a NumPy scalar of the parameter's type."
-        )
-    by_value = isinstance(value, (bool, float, complex, np.inexact, np.bool_)) or (
-        given is np.ndarray and value.size == 1 and value.dtype.kind not in "iu"
-    )
-    if kind in (POINTER_KIND, CONST_POINTER_KIND) and by_value:
-        raise ArgumentTypeError(
-            f"{owner}: parameter {index} is a pointer, got {_gate.given(value)}; pass an array, the address of memory "
-            "as an int, or None."
-        )
-    if value is None:
-        value = 0
-    elif given in _NUMBERS or given is np.void:
-        pass
-    elif isinstance(value, int):
-        # CuPy passes 8 bytes, of which a GPU reads the first ones.
-        if not -(2**63) <= value < 2**64:
-            raise ArgumentRangeError(f"{owner}: parameter {index}: {value} needs more than 64 bits.")
-        whole = np.int64(value) if value < 2**63 else np.uint64(value)
-        smaller = _SIGNED.get(size)
-        if size == 1 and given is bool:
-            value = np.bool_(value)
-        else:
-            fits = smaller is not None and -(2 ** (8 * size - 1)) <= value < 2 ** (8 * size - 1)
-            value = smaller(value) if smaller is not None and fits else whole
-    elif isinstance(value, float):
-        value = np.float64(value)
-    elif isinstance(value, complex):
-        value = np.complex128(value)
-    elif not (given is np.ndarray and value.size == 1):
-        raise ArgumentTypeError(f"{owner}: parameter {index}: Unsupported type {given}")
-    length = 8 if type(value) is int else value.nbytes
-    if length != size:
-        raise ArgumentTypeError(
-            f"{owner}: parameter {index} has {size} bytes, got {given.__name__} of {length}; a GPU would read other "
-            "bytes, pass a NumPy scalar of the parameter's type"
-        )
-    return value
-
-
-def _pointed_to(value: Any, kind: int, index: int, owner: str) -> Any:
-    """Return the address of a pointer's array; everything else as it is. Raise where a pointer must be, or none."""
-    pointer = kind in (POINTER_KIND, CONST_POINTER_KIND)
-    if not isinstance(value, np.ndarray):
-        return value
-    if not pointer:
-        if value.size == 1:
-            return value
-        raise ArgumentTypeError(
-            f"{owner}: parameter {index} is no pointer, got {_gate.given(value)}; arrays of one element alone are "
-            "passed by value."
-        )
-    _gate.refuse_masked(value, function=owner, argument=str(index))
-    if not (_gate.fits_device(value.dtype) and value.dtype.isnative):
-        raise ArgumentTypeError(
-            f"{owner}: parameter {index}: an array of dtype {value.dtype!r}, which kernels can't read; convert it with "
-            "astype."
-        )
-    if kind == POINTER_KIND:
-        _gate.check_writable(value, function=owner, argument=str(index))
-    return value.ctypes.data
-
-
 def kernels_of(code: str, options: tuple[str, ...]) -> tuple[str, ...]:
     """Return the kernels that compiled code has under their own names: no templates, and ``extern "C"``."""
     found = read_declarations(code, as_defines(defines_of(options), "RawModule")).kernels
@@ -638,49 +564,3 @@ def _refused(backend: str, translate_cucomplex: bool, jitify: bool) -> str | Non
         if asked:
             return f"{what}=True is for GPUs alone; leave it out to run on NumPy arrays."
     return None
-
-
-def _on_device(args: Sequence[Any], owner: str) -> bool:
-    if isinstance(args, type) or not hasattr(args, "__iter__"):
-        raise ArgumentTypeError(
-            f"{owner}: argument 'args' must be the tuple of the kernel's arguments, got {_gate.given(args)}; pass "
-            "(array,) for one."
-        )
-    host = device = None
-    for index, value in enumerate(args):
-        kind = type(value)
-        if kind in _PLAIN:
-            continue
-        if isinstance(value, np.ndarray):
-            host = host if value.size == 1 else index  # one element is passed by value, as CuPy does it
-        elif _arrays.is_device_array(value) or hasattr(value, "ptr"):
-            device = index  # an array, memory, or a texture
-    if host is not None and device is not None:
-        raise MixedBackendError(
-            f"{owner}: argument {host} is a NumPy array and {device} a device array; convert one of them explicitly, "
-            "with xp.to_cupy or xp.to_numpy."
-        )
-    return device is not None
-
-
-def _check_launch(grid: Any, block: Any, shared_mem: Any, most_shared: int, owner: str) -> None:
-    for what, sizes, limits in (
-        ("grid", grid, (2**31 - 1, 65535, 65535)),
-        ("block", block, (1024, 1024, 64)),
-    ):
-        if not isinstance(sizes, (tuple, list)) or not 1 <= len(sizes) <= 3:
-            raise ArgumentTypeError(f"{owner}: {what} must be a tuple of 1 to 3 integers, got {sizes!r}.")
-        for size, limit in zip(sizes, limits, strict=False):
-            if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 < size <= limit:
-                raise ArgumentError(f"{owner}: {what} {tuple(sizes)}: {size!r} is not from 1 to {limit}.")
-    if math.prod(block) > _MAX_THREADS:
-        raise ArgumentError(f"{owner}: block {tuple(block)} has {math.prod(block)} threads, a device takes 1024.")
-    if isinstance(shared_mem, bool) or not isinstance(shared_mem, (int, np.integer)):
-        raise ArgumentTypeError(
-            f"{owner}: argument 'shared_mem' must be a number of bytes, an integer, got {_gate.given(shared_mem)}."
-        )
-    if not 0 <= shared_mem <= most_shared:
-        raise ArgumentError(
-            f"{owner}: {shared_mem} bytes of dynamic shared memory; the most is {most_shared} "
-            "(max_dynamic_shared_size_bytes)."
-        )

@@ -13,13 +13,13 @@ import numpy as np
 
 from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import ArgumentError, CompileError, KernelError
+from cunumpy.kernels._raw_arguments import pack_argument
 from cunumpy.kernels._raw_kernel import (
     ATTRIBUTES,
     BACKENDS,
     DEFAULT_SHARED_BYTES,
     is_there,
     kernels_of,
-    pack_argument,
 )
 
 from . import asynchrony, kernel_cache

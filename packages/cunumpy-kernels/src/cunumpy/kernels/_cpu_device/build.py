@@ -160,7 +160,7 @@ class Library:
     sizes : tuple of int
         The bytes of each parameter.
     kinds : tuple of int
-        Of each parameter: one of those in `_raw_kernel`.
+        Of each parameter: one of those in `_raw_arguments`.
     variables : list of str
         Global variables, of a module.
     static_shared, dynamic_limit : int

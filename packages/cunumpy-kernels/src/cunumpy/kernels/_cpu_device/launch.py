@@ -20,7 +20,7 @@ from cunumpy.kernels._cpu_device.build import Library, Program, build_cache, pro
 from cunumpy.kernels._cpu_device.checked_arguments import Argument, Arguments, array_arguments
 from cunumpy.kernels._cpu_device.checking import FAULT, LOCK, Checks
 from cunumpy.kernels._cpu_device.limits import check_raw_registers, check_registers, refuse_shared
-from cunumpy.kernels._raw_kernel import CONST_POINTER_KIND
+from cunumpy.kernels._raw_arguments import CONST_POINTER_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -260,7 +260,7 @@ class RawFunction:
     sizes : tuple of int
         The bytes of each parameter.
     kinds : tuple of int
-        Of each parameter: one of those in `_raw_kernel`.
+        Of each parameter: one of those in `_raw_arguments`.
     call : callable
         Launches where nothing has to be checked; see `launcher.Function`.
     dynamic_limit : int

@@ -22,7 +22,7 @@ from cunumpy.cuda._locks import new_lock
 from cunumpy.errors import CompileError
 from cunumpy.kernels._build_cache import build_hash
 from cunumpy.kernels._cpu_device.compiler import INCLUDE_DIR, find_compiler, run_compiler
-from cunumpy.kernels._raw_kernel import CONST_POINTER_KIND, FLOATING_KIND, POINTER_KIND
+from cunumpy.kernels._raw_arguments import CONST_POINTER_KIND, FLOATING_KIND, POINTER_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

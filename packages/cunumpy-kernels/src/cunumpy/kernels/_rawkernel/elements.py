@@ -25,7 +25,7 @@ def subscription(t: Translation, node: ast.Subscript) -> Operand:
         index = known_value(t, node.slice, "the index of a tuple")
         return _item_of_tuple(t, of, index, node)
     if not isinstance(of, Value) or not is_array(of):
-        raise t.error(node, f"{described(of)} can't be indexed.")
+        raise t.error(node, f"{described(of)} can't be indexed; arrays, shared memory and tuples can.")
     written = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for one in written:
         if isinstance(one, ast.Constant) and one.value in (None, ...):

@@ -93,7 +93,12 @@ class PythonKernel:
             raise ArgumentTypeError(f"{self._owner}: device functions are called in kernels; launch one of these.")
         if not isinstance(args, (tuple, list)):
             raise ArgumentTypeError(
-                f"{self._owner}: args must be a tuple, got {describe(args)}; pass (array,) for one."
+                f"{self._owner}: argument 'args' must be a tuple, got {describe(args)}; pass (array,) for one."
+            )
+        if grid is None or block is None:  # which stand for a shape by the arrays in launches of `CudaKernel`
+            which = "grid" if grid is None else "block"
+            raise ArgumentTypeError(
+                f"{self._owner}: argument {which!r} must be an integer or 1 to 3 of them, got None."
             )
         found = self._kernels.get(tuple(map(_key, args)))
         kernel, on_device = self._kernel_for(args) if found is None else found
