@@ -68,7 +68,7 @@ for command in ([], ["--json"], ["cache"]):
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="there is no folder where nobody can make another")
-@pytest.mark.parametrize("home", ["/proc/nobody", None])
+@pytest.mark.parametrize("home", ["/proc/nobody", pytest.param(None, marks=pytest.mark.long)])
 def test_without_a_home(home: str | None, tmp_path: Path) -> None:
     """Builds are kept among temporary files, and programs print nothing of it but warnings."""
     environment = {"TMPDIR": str(tmp_path), "CUNUMPY_EMULATION_CACHE": None, "XDG_CACHE_HOME": None, "HOME": home}
