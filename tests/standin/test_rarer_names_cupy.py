@@ -183,6 +183,7 @@ def test_rarer_functions_of_the_runtime() -> None:
     stream = runtime.streamCreateWithFlags(runtime.streamNonBlocking)
     assert runtime.streamGetFlags(stream) == runtime.streamNonBlocking
     address, other = runtime.mallocAsync(80, stream), cupy.zeros(10)
+    runtime.deviceSynchronize()  # the zeros are work of the null stream, which this one does not wait for
     runtime.memsetAsync(address, 0, 80, stream)
     runtime.memsetAsync(address, 1, 40, stream)
     runtime.memcpyPeerAsync(other.data.ptr, 0, address, 0, 80, stream)
