@@ -25,6 +25,7 @@ Region* find_range(Range& range, const char* at, size_t size, const void* place)
     range = Range{};
     range.used = 1;
     if (region != nullptr) {
+        region->used = true;
         range.begin = region->begin;
         range.region = region;
         if (region->owned != nullptr || size > region->bytes) return region;

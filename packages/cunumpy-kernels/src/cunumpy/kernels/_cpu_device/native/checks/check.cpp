@@ -61,10 +61,9 @@ EXPORT const void* cunumpy_check_begin(u64 blocks, int is_cooperative, const Giv
         add_region(one, i, begin,
                    one.memory == VARIABLE && one.unwritten != 0 ? variables_written + (begin - library_begin) : nullptr);
     }
-    shared_bytes = 0;
     if (!cooperative) {
         free(shared_written);
-        shared_written = (char*)malloc(found.local_bytes + 1);
+        shared_written = (char*)calloc(found.local_bytes + 1, 1);
         add_shared(given, count, found);
     }
     active = true;

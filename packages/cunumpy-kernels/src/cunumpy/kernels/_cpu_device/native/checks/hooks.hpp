@@ -15,7 +15,7 @@ using namespace cunumpy_cpu_checks;
 HIDDEN void cunumpy_check_block(unsigned long long number) {
     if (!races::active) return;
     races::on_block(number);
-    if (active && shared_bytes != 0) memset(shared_written, 0, shared_bytes);  // it is a new block's
+    if (active) forget_written();
 }
 HIDDEN void cunumpy_check_thread(unsigned int number) {
     if (races::active) races::on_thread(number);

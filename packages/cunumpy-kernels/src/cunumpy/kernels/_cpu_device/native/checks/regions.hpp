@@ -6,6 +6,7 @@
 
 #include <link.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -42,6 +43,7 @@ struct Region {
     char* written;  // of each byte whether somebody has written it; null where that is of no interest
     Memory memory;
     bool read_only;
+    bool used;  // in this launch
     unsigned int number;  // as given
     u64 key;              // in `granules`
     races::Shadow shadow;
@@ -54,9 +56,8 @@ const char *arguments_begin, *arguments_end, *library_begin, *library_end;
 const char* library;  // what places in the code are counted from
 // Of variables and shared memory, by where they are in the library: granules in which they were used, from launch to launch.
 std::unordered_map<u64, unsigned int> granules;
-// Shared memory is forgotten from block to block.
+// Which shared memory has been written is forgotten when a block begins: an array as long as the thread-local storage.
 char* shared_written;
-size_t shared_bytes;
 // Of variables it is known from launch to launch: an array as long as the library.
 char* variables_written;
 
@@ -172,8 +173,13 @@ void add_shared(const Given* given, unsigned int count, const Found& found) {
         const Given& one = given[i];
         if (one.memory != SHARED) continue;
         add_region(one, i, found.local + one.begin, shared_written + one.begin);
-        if (one.begin + one.bytes > shared_bytes) shared_bytes = one.begin + one.bytes;
     }
+}
+
+// A new block's shared memory has been written by nobody.
+void forget_written() {
+    for (Region& region : regions)
+        if (region.memory == SHARED && region.used) memset(region.written, 0, region.bytes);
 }
 
 }  // namespace cunumpy_cpu_checks

@@ -21,7 +21,6 @@ struct Worker {
     // While another one runs: its shared memory, and what `state` says of its block.
     std::vector<Region> shared;
     char* shared_written;
-    size_t shared_bytes;
     races::BlockState block;
 };
 
@@ -45,7 +44,6 @@ void leave_seat() {
     races::settle_pending();
     copy_block(seated->block, races::state());
     seated->shared_written = shared_written;
-    seated->shared_bytes = shared_bytes;
     size_t left = 0;
     for (const Region& region : regions)
         if (region.memory == SHARED)
@@ -62,13 +60,12 @@ void take_seat(Worker& worker) {
     leave_seat();
     seated = &worker;
     shared_written = worker.shared_written;
-    shared_bytes = worker.shared_bytes;
     copy_block(races::state(), worker.block);
     for (const Region& region : worker.shared) insert_region(region);
     worker.shared.clear();
     if (shared_written != nullptr) return;
     const Found found = own_library();
-    shared_written = (char*)malloc(found.local_bytes + 1);
+    shared_written = (char*)calloc(found.local_bytes + 1, 1);
     add_shared(all_given, given_count, found);
 }
 
@@ -126,7 +123,6 @@ void end_cooperative() {
     waiting.clear();
     running = nullptr;
     shared_written = nullptr;
-    shared_bytes = 0;
     cooperative = false;
     ++launches;
 }
