@@ -639,7 +639,7 @@ def test_what_can_not_be_solved_is_refused() -> None:
         ((second_difference, b), {"rtol": np.nan}, "'rtol' must be 0 or positive and below 1"),
         ((second_difference, b), {"atol": -1e-9}, "'atol' must be 0 or positive and finite"),
         ((second_difference, b), {"atol": "1"}, "'atol' must be a real number"),
-        ((second_difference, b), {"max_iterations": -1}, "'max_iterations' must be at least 0, got -1"),
+        ((second_difference, b), {"max_iterations": -1}, "'max_iterations' must be from 0 to 2147483647, got -1"),
         ((second_difference, b), {"max_iterations": 2.5}, "'max_iterations' must be an integer, got float"),
         ((PETSc.Mat(), b), {}, "'operator' is a matrix without content: created empty or destroyed"),
         ((PETSc.KSP(), b), {}, "'operator' is a solver without content"),

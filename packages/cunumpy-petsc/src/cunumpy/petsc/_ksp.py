@@ -161,6 +161,8 @@ def ksp_solve(
             _solves.check_sizes(_matrix_of(PETSc, operator, function), b, PETSc, function, "b")
         start = _checked_start(PETSc, x0, b, function)
         check_preconditioner(PETSc, preconditioner, preconditioner_matrix, operator, function)
+        if preconditioner_matrix is not None:
+            _check_size(preconditioner_matrix, b.getLocalSize() if isinstance(b, PETSc.Vec) else b.size, function)
         _solves.check_names(function, method=method, options_prefix=options_prefix)
         _solves.check_tolerances(function, max_iterations, rtol=rtol, atol=atol)
     shape = None if isinstance(b, PETSc.Vec) else b.shape
@@ -230,6 +232,15 @@ def _matrix_of(PETSc: Any, operator: Any, function: str) -> Any:
     if not matrix or matrix.getType() is None:
         raise ArgumentError(f"{function}: argument 'operator' has no matrix; give the KSP one by setOperators(matrix).")
     return matrix
+
+
+def _check_size(matrix: Any, local: int, function: str) -> None:
+    (rows, _), (columns, _) = matrix.getSizes()
+    if rows != local or columns != local:
+        raise ArgumentError(
+            f"{function}: argument 'preconditioner_matrix' has {rows} rows and {columns} columns on this rank, and 'b' "
+            f"{local} elements there; all three have to be equal."
+        )
 
 
 def _checked_start(PETSc: Any, x0: Any, b: Any, function: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -117,7 +118,7 @@ def csr_matrix(
                 f"{function}: argument 'block_size' must divide the numbers of rows and columns, {rows} and {columns}, "
                 f"got {block_size}."
             )
-        check_count(PETSc, max(data.size, int(pattern[0].max(initial=0))), function, "the entries and columns")
+        check_count(PETSc, max(data.size, int(pattern[0].max(initial=0)), columns), function, "the entries and columns")
     everywhere = ranks.gather((rows, columns))
     first = sum(each[0] for each in everywhere[: ranks.rank])
     with ranks.agreed():
@@ -457,11 +458,13 @@ def shell_matrix(
             check_callable(transpose, function, "transpose")
         inner = as_shape(shape, function, "shape")
         outer = inner if output_shape is None else as_shape(output_shape, function, "output_shape")
+        for argument, sizes in (("shape", inner), ("output_shape", outer)):
+            check_count(PETSc, math.prod(sizes), function, f"the elements of {argument!r}")
         diagonal = _checked_diagonal(diagonal, outer)
         symmetric = _gate.as_truth(symmetric, function=function, argument="symmetric")
         if backend is None:
             backend = _backend.get_backend()
-        if backend not in ("numpy", "cupy"):
+        if not isinstance(backend, str) or backend not in ("numpy", "cupy"):
             raise ArgumentError(
                 f"{function}: argument 'backend' must be 'numpy' or 'cupy', got {_gate.given(backend)}."
             )
@@ -514,8 +517,13 @@ def device_vec_type() -> str:
     return "hip" if _backend.require_cupy("shell_matrix").cuda.runtime.is_hip else "cuda"
 
 
+def is_function(value: Any) -> bool:
+    """Tell whether a value can be called with arrays: PETSc's objects can be called, with vectors."""
+    return callable(value) and type(value).__module__.partition(".")[0] != "petsc4py"
+
+
 def check_callable(value: Any, function: str, argument: str) -> None:
-    if not callable(value):
+    if not is_function(value):
         raise ArgumentTypeError(
             f"{function}: argument {argument!r} must be a function, called with arrays, the last of which it writes "
             f"to, got {_gate.given(value)}."

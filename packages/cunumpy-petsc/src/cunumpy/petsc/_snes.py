@@ -14,7 +14,7 @@ from cunumpy.errors import ArgumentTypeError
 from cunumpy.petsc import _solves
 from cunumpy.petsc._access import petsc_array
 from cunumpy.petsc._library import check_living, group, require_petsc
-from cunumpy.petsc._matrices import Callback, check_callable
+from cunumpy.petsc._matrices import Callback, check_callable, is_function
 from cunumpy.petsc._preconditioners import check_preconditioner, use_preconditioner
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class _Update:
 
 def _checked_jacobian(PETSc: Any, jacobian: Any, function: str) -> tuple[Any, Any]:
     """Return the matrix of a Jacobian and what sets its values; None and None for one without a matrix."""
-    if jacobian is None or callable(jacobian):
+    if jacobian is None or is_function(jacobian):
         return None, None
     if isinstance(jacobian, tuple) and len(jacobian) == 2 and isinstance(jacobian[0], PETSc.Mat):
         check_living(jacobian[0], function, "jacobian[0]")

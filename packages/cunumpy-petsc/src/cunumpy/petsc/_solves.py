@@ -19,6 +19,8 @@ from cunumpy.petsc._vectors import petsc_vec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MOST = 2**31 - 1  # iterations, which every PETSc counts
+
 
 class Monitor:
     """Hands the norms of a solver on; an error of the user's function is raised after the solve.
@@ -148,7 +150,7 @@ def check_tolerances(function: str, max_iterations: Any, **tolerances: Any) -> N
             expected = "0 or positive and below 1" if argument == "rtol" else "0 or positive and finite"
             raise ArgumentError(f"{function}: argument {argument!r} must be {expected}, got {_gate.given(value)}.")
     if max_iterations is not None:
-        _gate.as_integer(max_iterations, function=function, argument="max_iterations", least=0)
+        _gate.as_integer(max_iterations, function=function, argument="max_iterations", least=0, most=_MOST)
 
 
 def check_sizes(matrix: Any, template: Any, PETSc: Any, function: str, argument: str) -> None:
