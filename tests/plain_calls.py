@@ -1192,7 +1192,7 @@ ELSEWHERE: tuple[str, ...] = (
     "kernels.jit.threadIdx", "kernels.jit.blockIdx", "kernels.jit.blockDim", "kernels.jit.gridDim",  # no functions
     "kernels.jit.warpsize", "kernels.jit.thrust", "kernels.jit.cub.WarpReduce", "kernels.jit.cub.BlockReduce",
     "mpi.SerialComm*", "mpi.SerialMPI*", "mpi.SerialRequest*", "mpi.SerialStatus*",  # in mpi_calls
-    "petsc.*",  # needs PETSc
+    "petsc.*",  # needs PETSc: in cunumpy-petsc/test_real_mistakes
     "to_cupy", "kernels.MetalKernel.__call__", "kernels.PyccelCache.*",  # need what is not installed everywhere
     # what users are given and do not make, and what calls a function of theirs or takes anything
     "Array", "arguments.CudaArguments", "arguments.CudaStructArguments", "arguments.CudaStructValue", "cuda.Compile*",
