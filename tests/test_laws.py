@@ -1,4 +1,4 @@
-"""Laws of functions, as properties: each public function of a law has one here or in the tests of its distribution."""
+"""Laws of functions, as properties: a public function that has a law has one here or in its distribution's tests."""
 
 from __future__ import annotations
 

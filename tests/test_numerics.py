@@ -210,7 +210,7 @@ FUSED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "exp2": (np.exp2, lambda x: mpmath.power(2, x)),
     "log2": (np.log2, lambda x: mpmath.log(x, 2)),
     "cbrt": (np.cbrt, mpmath.cbrt),
-    "power": (lambda x: x**1.7, lambda x: mpmath.power(x, mpmath.mpf(1.7))),
+    "power of 17/8": (lambda x: x**2.125, lambda x: mpmath.power(x, 2.125)),  # in float32, too
 }
 
 
@@ -223,11 +223,8 @@ def test_functions_that_are_fused(dtype: str) -> None:
         fused = kernels.fuse(lambda x, function=function: function(x) * 1 + 0)
         found = fused(x)
         assert found.dtype == x.dtype
-        power = mpmath.mpf(float(x.dtype.type(1.7)))
         for value, result in zip(x[::400], found[::400], strict=True):
-            number = mpmath.mpf(float(value))
-            true = mpmath.power(number, power) if name == "power" else exact(number)
-            assert ulps(result, true) <= 4, f"{name}({value!r})"
+            assert ulps(result, exact(mpmath.mpf(float(value)))) <= 4, f"{name}({value!r})"
 
 
 def test_denormal_numbers_are_numbers(all_functions: Any) -> None:
@@ -244,7 +241,7 @@ def test_denormal_numbers_are_numbers(all_functions: Any) -> None:
 
 @given(st.lists(st.sampled_from(EDGES), min_size=1, max_size=20))
 def test_infinities_and_nan_in_segments(values: list[float]) -> None:
-    x = np.array(values)
+    x = np.array(values) / 32  # so that finite ones do not add up to infinity
     keys = np.zeros(len(x), int)
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(algorithms.segment_min(x, keys, 1), [x.min()])

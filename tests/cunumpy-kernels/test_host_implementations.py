@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 import pytest
 
-from cunumpy.errors import CuNumpyWarning
+from cunumpy.errors import CompileError, CuNumpyWarning
 from cunumpy.kernels import (
     HOST_IMPLEMENTATIONS,
     CompiledHostKernel,
@@ -23,6 +23,7 @@ from cunumpy.kernels import (
     set_host_kernel_implementation,
     use_host_kernel_implementation,
 )
+from cunumpy.kernels._failures import is_passing
 
 
 def named(name):
@@ -365,6 +366,34 @@ def test_the_module_is_imported_when_it_is_needed():
 def test_wrong_arguments(arguments, text):
     with pytest.raises(TypeError, match=text):
         CompiledHostKernel(*arguments)
+
+
+def test_a_full_disk_is_told_as_such_each_time_and_compiled_later():
+    room = []
+
+    def compiler(module):
+        if room:
+            return compiled_math(module)
+        raise CompileError("no library was written") from OSError(errno.ENOSPC, "No space left on device")
+
+    kernel = CompiledHostKernel(math, "hypot", compiler)
+    for _ in range(2):
+        with pytest.warns(CuNumpyWarning, match="could not be compiled now, which the next call tries again: Compile"):
+            assert kernel(3.0, 4.0) == 5.0
+    room.append(True)
+    assert kernel(3.0, 4.0) == compiled_math(math).hypot(3.0, 4.0)
+
+
+def test_what_an_error_hides_did_not_lead_to_it():
+    def hides():
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        except OSError:
+            raise ValueError("something else") from None
+
+    with pytest.raises(ValueError, match="something else") as caught:
+        hides()
+    assert not is_passing(caught.value)
 
 
 def test_compiled_kernels_pickle_without_what_was_compiled():

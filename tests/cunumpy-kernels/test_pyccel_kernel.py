@@ -145,7 +145,7 @@ def test_other_arguments_are_checked() -> None:
             PyccelKernel(axpy, parameters=names)
     with pytest.raises(ArgumentTypeError, match="'is_array' must be a function of a value, or None, got int"):
         PyccelKernel(axpy, is_array=3)
-    with pytest.raises(ArgumentTypeError, match="'use_cupy' must be True or False, got str"):
+    with pytest.raises(ArgumentTypeError, match="'use_cupy' must be True, False or None, got str"):
         PyccelKernel(axpy, use_cupy="no")
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CompileError, KernelError
 from cunumpy.kernels import jit
+from cunumpy.kernels._rawkernel.to_cuda import translated
 
 GLOBAL_ARRAY = np.zeros(3)
 
@@ -149,8 +150,24 @@ BODIES = [
     ("x[0] = x[1] + counted_pair(x)[0]", "this call has several results", 15),
     ("jit.atomic_add(z, 0, 1)", "argument 'index' must have 2 item.s., one for each dimension of the array, got 1", 19),
     ("jit.atomic_add(x, 0, 1j)", "argument 'value': complex64 can't be stored as float32", 22),
-    ("jit.atomic_add(x, 0, 1, 2)", "jit.atomic_add takes 3 arguments .array, index, value., got 4; leave them out", 1),
+    (
+        "jit.atomic_add(x, 0, 1, 2)",
+        "jit.atomic_add takes 3 arguments .array, index, value., got 4; leave the others out",
+        1,
+    ),
     ("a = jit.shfl_sync(0xffffffff, n, 0, width=3)", "argument 'width' must be 1, 2, 4, 8, 16 or 32, got 3", 43),
+    ("a = jit.shfl_sync(0xffffffff, n, 0, width=-8)", "argument 'width' must be 1, 2, 4, 8, 16 or 32, got -8", 43),
+    (
+        "b = jit.cg.this_thread_block()\njit.cg.memcpy_async(b, x, -2**31, x, 0, 4)",
+        "argument 'dst_idx' must be an integer from 0 on, got -2147483648",
+        27,
+    ),
+    ("x[0] = np.float32(1, dtype=n)", "float32: argument 'dtype' has to be known when the kernel is translated", 28),
+    (
+        "for i in jit.range(n, unrolled=2):\n    pass",
+        "jit.range takes no keyword 'unrolled'; jit.range has unroll=",
+        10,
+    ),
     ("a = jit.shfl_sync(0xffffffff, n, 2**40)", "argument 'val_id' must be an integer of 32 bits", 34),
     ("a = jit.popc(x)", "jit.popc: argument 'value' must be an integer, got array of float32.* give an index", 14),
     (
@@ -201,6 +218,19 @@ def test_what_is_no_kernel_is_refused_at_its_line(body, message, column, tmp_pat
         assert lines[2].strip() == text.strip()
         assert int(place[2]) >= 6
     assert lines[3].index("^") - 3 == column
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_numbers_that_are_not_known_may_begin_with_a_minus(mode, tmp_path):
+    body = """b = jit.cg.this_thread_block()
+jit.cg.memcpy_async(b, x, -1 + n, x, -n + 8, 4)
+a = jit.shfl_sync(0xffffffff, n, -n + 1, width=-1 * n)
+for i in jit.range(3, unroll=np.True_):
+    x[i] += a"""
+    kernel, _ = kernel_of(body, tmp_path, mode, head="f(x, n)")
+    types = tuple(kernel._type_of(value, place) for place, value in enumerate((np.zeros(9, "f4"), np.int32(2))))
+    code = translated(kernel.function_source(), "kernel", types, mode=mode).program.source()
+    assert "#pragma unroll\n" in code
 
 
 def test_errors_in_device_functions_say_where_they_are_called(tmp_path):

@@ -156,10 +156,10 @@ def test_bad_launches_say_what_is_wrong() -> None:
         ((1,), (3,), (x, 1.0), ArgumentTypeError, "it has 3 parameters, got 2 arguments"),
         ((1,), (3,), (x, np.float32(1), 3), ArgumentTypeError, "parameter 1 has 8 bytes, got float32 of 4"),
         ((1,), (3,), (x, 1.0, "3"), ArgumentTypeError, "parameter 2: Unsupported type"),
-        ((0,), (3,), (x, 1.0, 3), ArgumentError, r"grid \(0,\): 0 is not from 1"),
-        ((1,), (1025,), (x, 1.0, 3), ArgumentError, r"block \(1025,\)"),
-        ((1,), (64, 32), (x, 1.0, 3), ArgumentError, "has 2048 threads"),
-        (1, (3,), (x, 1.0, 3), ArgumentTypeError, "grid must be a tuple"),
+        ((0,), (3,), (x, 1.0, 3), ArgumentError, r"argument 'grid' is \(0,\): 0 is not from 1"),
+        ((1,), (1025,), (x, 1.0, 3), ArgumentError, r"argument 'block' is \(1025,\): 1025 is not"),
+        ((1,), (64, 32), (x, 1.0, 3), ArgumentError, "which is 2048 threads"),
+        (1, (3,), (x, 1.0, 3), ArgumentTypeError, "argument 'grid' must be a tuple"),
     ]:
         with pytest.raises(error, match=text):
             fill(grid, block, args)

@@ -54,7 +54,7 @@ def test_the_stand_in_is_one_object() -> None:
 
 @pytest.mark.parametrize("value", ["yes", 2, 1.0, "MPI", object()])
 def test_what_is_no_truth_value(value) -> None:
-    with pytest.raises(ArgumentTypeError, match="get_mpi: argument 'use_mpi' must be True or False"):
+    with pytest.raises(ArgumentTypeError, match="get_mpi: argument 'use_mpi' must be True, False or None"):
         get_mpi(value)
 
 

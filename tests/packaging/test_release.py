@@ -346,6 +346,7 @@ def test_only_the_job_that_uploads_may_and_only_for_tags() -> None:
 def test_actions_are_named_by_the_hash_of_a_release() -> None:
     """A tag may be moved to other code, a hash may not; one action has the same hash everywhere."""
     used = re.findall(r"uses: (?!\./)(\S+)(.*)$", "\n".join(map(Path.read_text, WORKFLOWS.glob("*.yml"))), re.MULTILINE)
+    assert len(used) > 10
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action, _ in used)
     assert all(re.fullmatch(r" # v\d+\.\d+\.\d+", comment) for _, comment in used)
     assert len(set(used)) == len({action.partition("@")[0] for action, _ in used})

@@ -21,6 +21,12 @@ X = np.arange(100.0)
 
 
 class TestMemory:
+    @pytest.mark.parametrize("place", [np.array([3.0]), np.float64(3), 3.0, X, cupy.asarray(3)])
+    def test_arrays_and_numbers_are_no_addresses(self, place):
+        memory = cupy.cuda.alloc(8)
+        with pytest.raises(AttributeError):
+            memory.copy_from_host(place, 8)
+
     def test_device_memory(self):
         address = runtime.malloc(X.nbytes)
         back = np.empty_like(X)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cunumpy import _environment
 from cunumpy._call_sites import warn
-from cunumpy._gate import as_truth
+from cunumpy._gate import as_optional_truth, as_truth
 from cunumpy.errors import (
     ArgumentError,
     BackendFallbackWarning,
@@ -180,7 +180,7 @@ def set_backend(backend: BackendType, *, strict: bool | None = None) -> None:
     'numpy'
     """
     if strict is not None:
-        strict = as_truth(strict, function="set_backend", argument="strict")
+        strict = as_optional_truth(strict, function="set_backend", argument="strict")
     name = effective(check_backend_name(backend, "set_backend"), strict, "set_backend")
     choices = _open_choices()
     if choices:
@@ -250,7 +250,7 @@ class use_backend:
 
     def __init__(self, backend: BackendType, *, strict: bool | None = None) -> None:
         if strict is not None:
-            strict = as_truth(strict, function="use_backend", argument="strict")
+            strict = as_optional_truth(strict, function="use_backend", argument="strict")
         self._backend = check_backend_name(backend, "use_backend")
         self._strict = strict
         self._entered: dict[_Scope, Token[tuple[_Choice, ...]]] = {}  # entered and not yet left, in order

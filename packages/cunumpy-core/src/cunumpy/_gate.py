@@ -71,7 +71,19 @@ def as_truth(value: object, *, function: str, argument: str) -> bool:
         return value is True
     if isinstance(value, (np.bool_, int, np.integer)) and value in (0, 1):
         return bool(value)
-    raise ArgumentTypeError(f"{function}: argument {argument!r} must be True or False, got {given(value)}.")
+    hint = "; convert it with bool(...)" if getattr(value, "shape", None) == () else ""
+    raise ArgumentTypeError(f"{function}: argument {argument!r} must be True or False, got {given(value)}{hint}.")
+
+
+def as_optional_truth(value: object, *, function: str, argument: str) -> bool | None:
+    """Return the truth of a flag that may be None."""
+    if value is None:
+        return None
+    try:
+        return as_truth(value, function=function, argument=argument)
+    except ArgumentTypeError:
+        text = f"{function}: argument {argument!r} must be True, False or None, got {given(value)}."
+        raise ArgumentTypeError(text) from None
 
 
 def as_integer(value: Any, *, function: str, argument: str, least: int | None = None, most: int | None = None) -> int:

@@ -362,7 +362,7 @@ def _point_keys(
     check: bool | None,
 ) -> Any:
     if check is not None:
-        check = _gate.as_truth(check, function=function, argument="check")
+        check = _gate.as_optional_truth(check, function=function, argument="check")
     key_dtype = _key_dtype(function, dtype)
     on_device = _gate.common_backend(function, positions=positions, out=out) == "cupy"
     if on_device and _arrays.is_device_array(positions):
@@ -424,7 +424,7 @@ def _cell_keys(
     check: bool | None,
 ) -> Any:
     if check is not None:
-        check = _gate.as_truth(check, function=function, argument="check")
+        check = _gate.as_optional_truth(check, function=function, argument="check")
     ndim = len(cells)
     if ndim not in (2, 3):
         raise ArgumentError(
@@ -491,7 +491,7 @@ def _key_cells(
     function: str, keys: Any, ndim: int, levels: int | None, hilbert: bool, check: bool | None
 ) -> tuple[Any, ...]:
     if check is not None:
-        check = _gate.as_truth(check, function=function, argument="check")
+        check = _gate.as_optional_truth(check, function=function, argument="check")
     on_device = _gate.common_backend(function, keys=keys) == "cupy"
     ndim = _gate.as_integer(ndim, function=function, argument="ndim")
     if ndim not in (2, 3):

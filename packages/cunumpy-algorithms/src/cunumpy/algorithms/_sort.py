@@ -84,6 +84,10 @@ def sort_by_key(
     """
     function = "sort_by_key"
     if descending is not False and descending is not True:
+        if isinstance(descending, (list, tuple)):
+            raise ArgumentTypeError(
+                f"{function}: argument 'descending' must be True or False, for all keys, got {_gate.given(descending)}."
+            )
         descending = _gate.as_truth(descending, function=function, argument="descending")
     quick = type(keys) is np.ndarray and not arrays and order is None and out is None and axis == 0
     if quick and keys.ndim == 1:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cunumpy import _arrays, _backend, _containers, _conversion
-from cunumpy._gate import as_integer, as_real, as_truth, given
+from cunumpy._gate import as_integer, as_optional_truth, as_real, given
 from cunumpy._text import html_table, time_text
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.profiling._plots import axes_of
@@ -275,7 +275,7 @@ def benchmark(
     if name is not None and not isinstance(name, str):
         raise ArgumentTypeError(f"{where}: argument 'name' must be a str or None, got {given(name)}.")
     if device is not None:
-        device = as_truth(device, function=where, argument="device")
+        device = as_optional_truth(device, function=where, argument="device")
     keywords = dict(kwargs or {})
     title = name if name is not None else str(getattr(function, "__name__", None) or type(function).__name__)
     if device is None:

@@ -241,9 +241,14 @@ def as_member(
 
 def field_type(field: CudaParameter) -> str:
     """Return the type of a parameter or field as `CudaStruct` takes it, which knows no enumerations of a source."""
+    return declared_type(field, in_source=False)
+
+
+def declared_type(field: CudaParameter, *, in_source: bool = True) -> str:
+    """Return the type of a parameter or field, with the names of the source or without those of its enumerations."""
     view, bracket, element = field.ctype.partition("<") if field.view_ndim is not None else ("", "", f"{field.ctype}>")
     name = element[:-1]
-    if field.struct is None and field.dtype is not None and scalar_type(name) is None:
+    if not in_source and field.struct is None and field.dtype is not None and scalar_type(name) is None:
         name = CTYPE_OF[field.dtype.base]
     const = "const " if field.const else ""
     if field.view_ndim is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from cunumpy import _arrays, _gate
 from cunumpy.arguments._packer import Packer, given, is_device
-from cunumpy.cuda._parameters import field_type
+from cunumpy.cuda._parameters import declared_type
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _check_layout(array: _Array, value: Any, parameter: CudaParameter, where: st
     if array.read_only and not parameter.const and not empty:
         raise ArgumentError(
             f"{where} is written to, as far as its declaration tells, and the array is read-only; declare it "
-            f"'{field_type(parameter._replace(const=True))}', or pass a copy."
+            f"'{declared_type(parameter._replace(const=True))}', or pass a copy."
         )
 
 

@@ -18,7 +18,7 @@ from cunumpy.arguments._array_packing import check_device, host_pointer_packer, 
 from cunumpy.arguments._number_packing import number_packer
 from cunumpy.arguments._packer import Packer, given, is_device, record_packer
 from cunumpy.arguments._protocol import members
-from cunumpy.cuda._parameters import field_type
+from cunumpy.cuda._parameters import declared_type
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def packer(parameter: CudaParameter, label: str, *, host: bool = False) -> Packe
     >>> packer(n, "f: argument 'n'").argument(3, None).dtype
     dtype('int32')
     """
-    where = f"{label} ({field_type(parameter)})"
+    where = f"{label} ({declared_type(parameter)})"
     if parameter.pointer:
         return host_pointer_packer(parameter, where) if host else pointer_packer(parameter, where)
     if parameter.view_ndim is not None:

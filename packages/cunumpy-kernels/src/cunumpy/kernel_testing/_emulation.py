@@ -180,8 +180,7 @@ def make_emulation(function: str, compiler: Any, options: Any, strict: Any = Fal
             "write in a shell, such as 'clang++'."
         )
     words = tuple(as_strings(options, function=function, argument="options"))
-    if not isinstance(strict, bool):
-        raise ArgumentTypeError(f"{function}: argument 'strict' must be True or False, got {describe(strict)}.")
+    strict = as_truth(strict, function=function, argument="strict")
     return Emulation(None if compiler is None else named_compiler(compiler, function), words, strict)
 
 
@@ -454,7 +453,6 @@ def emulated_launches(
     >>> x
     array([7, 7, 7], dtype=int32)
     """
-    strict = as_truth(strict, function="emulated_launches", argument="strict")
     token = EMULATOR.set(make_emulation("emulated_launches", compiler, options, strict))
     try:
         yield

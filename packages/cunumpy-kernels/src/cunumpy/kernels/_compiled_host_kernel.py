@@ -155,13 +155,15 @@ class CompiledHostKernel:
         return compiled
 
     def _warn(self) -> None:
+        error = self._error
+        again = is_passing(error)
         with self._lock:
             if self._warned:
                 return
-            self._warned = True
-        error = self._error
+            self._warned = not again
+        when = "compiled now, which the next call tries again" if again else "compiled"
         warn(
-            f"kernel {self.__name__!r}: runs as plain Python, which is slow, since its module could not be compiled: "
+            f"kernel {self.__name__!r}: runs as plain Python, which is slow, since its module could not be {when}: "
             f"{type(error).__name__}: {error}",
             CuNumpyWarning,
         )

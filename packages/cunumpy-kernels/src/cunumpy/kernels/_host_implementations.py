@@ -162,7 +162,8 @@ class HostImplementations:
                     if is_passing(error):
                         raise MissingKernelError(
                             f"kernel {self.__name__!r}: its implementation {name!r} could not be loaded now, and is "
-                            f"tried again by the next call: {type(error).__name__}: {error}"
+                            f"tried again by the next call; or choose another by set_host_kernel_implementation(...): "
+                            f"{type(error).__name__}: {error}"
                         ) from error
                     self.errors[name] = error
                     level = logging.INFO if isinstance(error, ImportError) else logging.WARNING

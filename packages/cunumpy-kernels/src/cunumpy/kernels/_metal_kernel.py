@@ -170,7 +170,7 @@ class MetalKernel:
             raise ArgumentError(f"MetalKernel {name!r}: argument 'float64' must be 'error' or 'cast', got {float64!r}.")
         self.threadgroup: tuple[int, ...] = _extent(f"MetalKernel {name!r}", "threadgroup", threadgroup)
         self.float64: str = float64
-        self.atomic_outputs: bool = bool(atomic_outputs)
+        self.atomic_outputs: bool = atomic_outputs
         self.init_value: float | None = init_value
         self._kernel: Any = None
 

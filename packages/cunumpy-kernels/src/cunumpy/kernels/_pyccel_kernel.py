@@ -325,7 +325,7 @@ def _parameters(function: Any) -> dict[str, inspect.Parameter] | None:
 
 
 def _checked_use(use_cupy: Any) -> bool | None:
-    return None if use_cupy is None else _gate.as_truth(use_cupy, function="PyccelKernel", argument="use_cupy")
+    return _gate.as_optional_truth(use_cupy, function="PyccelKernel", argument="use_cupy")
 
 
 def _checked_parameters(parameters: Any) -> Any:

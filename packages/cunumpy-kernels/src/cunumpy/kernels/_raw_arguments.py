@@ -53,12 +53,14 @@ def check_launch(grid: Any, block: Any, shared_mem: Any, most_shared: int, owner
         ("block", block, (1024, 1024, 64)),
     ):
         if not isinstance(sizes, (tuple, list)) or not 1 <= len(sizes) <= 3:
-            raise ArgumentTypeError(f"{owner}: {what} must be a tuple of 1 to 3 integers, got {sizes!r}.")
+            raise ArgumentTypeError(f"{owner}: argument {what!r} must be a tuple of 1 to 3 integers, got {sizes!r}.")
         for size, limit in zip(sizes, limits, strict=False):
             if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 < size <= limit:
-                raise ArgumentError(f"{owner}: {what} {tuple(sizes)}: {size!r} is not from 1 to {limit}.")
+                raise ArgumentError(f"{owner}: argument {what!r} is {tuple(sizes)}: {size!r} is not from 1 to {limit}.")
     if math.prod(block) > _MAX_THREADS:
-        raise ArgumentError(f"{owner}: block {tuple(block)} has {math.prod(block)} threads, a device takes 1024.")
+        raise ArgumentError(
+            f"{owner}: argument 'block' is {tuple(block)}, which is {math.prod(block)} threads; a device takes 1024."
+        )
     if isinstance(shared_mem, bool) or not isinstance(shared_mem, (int, np.integer)):
         raise ArgumentTypeError(
             f"{owner}: argument 'shared_mem' must be a number of bytes, an integer, got {_gate.given(shared_mem)}."

@@ -103,7 +103,7 @@ def mpi_buffer(
     recv = _gate.as_truth(recv, function=function, argument="recv")
     overwrite = _gate.as_truth(overwrite, function=function, argument="overwrite")
     if cuda_aware is not None:
-        cuda_aware = _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+        cuda_aware = _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
     check_one_producer(stream, event, function)
     buffer = Buffer(
         array, send=send, recv=recv, cuda_aware=cuda_aware, staging=staging, overwrite=overwrite, function=function

@@ -57,7 +57,7 @@ def get_mpi(use_mpi: bool | None = None) -> Any:
             if _chosen is None:
                 _chosen = _choose()
             return _chosen
-    wanted = _gate.as_truth(use_mpi, function="get_mpi", argument="use_mpi")
+    wanted = _gate.as_optional_truth(use_mpi, function="get_mpi", argument="use_mpi")
     return _load("get_mpi(True)") if wanted else SERIAL_MPI
 
 

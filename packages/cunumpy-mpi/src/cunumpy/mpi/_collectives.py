@@ -67,7 +67,7 @@ def bcast(comm: Any, array: Any, root: int = 0, *, cuda_aware: bool | None = Non
 
     def prepared() -> tuple[Buffer, tuple[int, ...]]:
         if cuda_aware is not None:
-            _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+            _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
         source = checked_root(root, comm, function)
         here = comm.rank == source
         buffer = buffer_for(comm, array, cuda_aware, function, send=here, recv=not here)
@@ -136,16 +136,19 @@ def allreduce(
     array([1., 2.])
     """
     function = "allreduce"
-    if cuda_aware is not None:
-        cuda_aware = _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+    if check is not False and check is not True:
+        check = _gate.as_truth(check, function=function, argument="check")
+    if cuda_aware is not None and not check:  # with `check` ranks agree on its error
+        _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
     comm, package = known(comm, function)
     if type(array) is np.ndarray and not check and (out is None or out is array):  # as in most calls
         flags = array.flags
         if flags.carray or (out is None and flags.c_contiguous):
             return _reduced(comm, array, _operation(op, array.dtype, package), package, in_place=out is array)
-    check = _gate.as_truth(check, function=function, argument="check")
 
     def prepared() -> tuple[Any, tuple[int, ...]]:
+        if cuda_aware is not None:
+            _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
         given = checked_array(np.asarray(array) if isinstance(array, np.generic) else array, function, "array")
         operation = _operation(op, given.dtype, package)
         if out is None:
@@ -299,7 +302,7 @@ def alltoall(comm: Any, array: Any, counts: Sequence[int] | None = None, *, cuda
 
     def prepared() -> tuple[Any, np.ndarray, int]:
         if cuda_aware is not None:
-            _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+            _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
         given = checked_rows(array, comm, cuda_aware, function)
         return given, _parts(counts, len(given), comm.size), kind_of([given])
 
@@ -496,7 +499,7 @@ def _gathered(comm: Any, array: Any, root: int | None, cuda_aware: bool | None, 
     own = np.zeros(2, np.int64)
     try:
         if cuda_aware is not None:
-            _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+            _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
         target = None if root is None else checked_root(root, comm, function)
         given = checked_rows(array, comm, cuda_aware, function)
         own[:] = len(given), kind_of([given], target)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cunumpy import _arrays, _backend, _conversion, _environment, _launcher
-from cunumpy._gate import as_truth, describe
+from cunumpy._gate import as_optional_truth, as_truth, describe
 from cunumpy.errors import ArgumentError, ArgumentTypeError, CommunicationError, CuNumpyWarning
 from cunumpy.mpi._choice import get_mpi, is_of_maybempi
 from cunumpy.mpi._serial.communicators import SerialComm
@@ -52,7 +52,7 @@ def set_mpi_cuda_aware(value: bool | None, comm: Any = None) -> None:
     >>> xp.mpi.set_mpi_cuda_aware(None)
     """
     global _recorded
-    truth = None if value is None else as_truth(value, function="set_mpi_cuda_aware", argument="value")
+    truth = as_optional_truth(value, function="set_mpi_cuda_aware", argument="value")
     if comm is None:
         _recorded = truth
     elif not _record(comm, truth):

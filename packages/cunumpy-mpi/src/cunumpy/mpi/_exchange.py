@@ -116,15 +116,18 @@ def exchange(
            [1., 2.]])
     """
     function = "exchange"
-    if cuda_aware is not None:
-        cuda_aware = _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+    if check is not False and check is not True:
+        check = _gate.as_truth(check, function=function, argument="check")
+    if return_status is not False and return_status is not True:
+        return_status = _gate.as_truth(return_status, function=function, argument="return_status")
+    if cuda_aware is not None and not check:  # with `check` ranks agree on its error
+        cuda_aware = _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
     if not check and event is None:  # as in most calls
         receives, sends = _listed(receives, function, "receives"), _listed(sends, function, "sends")
         nobody = _nobody.get(type(comm))
         pair = nobody is not None and len(receives) == len(sends) == 1 and not return_status
         if pair and _exchange_plainly(comm, nobody, receives[0], sends[0]):
             return None
-        return_status = _gate.as_truth(return_status, function=function, argument="return_status")
         package = package_of(comm)
         if package is None and (receives or sends) and not return_status:
             _check_communicator(comm, function)
@@ -134,8 +137,6 @@ def exchange(
             (exchange_packed if packed else _communicate)(comm, package, receives, sends, statuses)
             return statuses if return_status else None
     check_one_producer(stream, event, function)
-    return_status = _gate.as_truth(return_status, function=function, argument="return_status")
-    check = _gate.as_truth(check, function=function, argument="check")
     messages = Messages.ready(function, comm, sends, receives, cuda_aware, stream, event, return_status, check=check)
     try:
         messages.fill(stream, event)
@@ -153,6 +154,8 @@ class Messages:
 
     def __init__(self, function: str, comm: Any, sends: list[Any], receives: list[Any], cuda_aware: bool | None):
         self.function = function
+        if cuda_aware is not None:
+            cuda_aware = _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
         self.package = package = package_of(comm)
         ranks = _size(comm)
         incoming = [

@@ -80,7 +80,7 @@ def exchange_ghosts(
 
     def prepared() -> tuple[Any, tuple[Any, ...]]:
         if cuda_aware is not None:
-            _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+            _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
         given = _conversion.wrap_foreign(array, function) if _arrays.is_foreign_device_array(array) else array
         if not hasattr(given, "ndim") or not hasattr(given, "dtype"):
             raise ArgumentTypeError(f"{function}: argument 'array' must be an array, got {_gate.describe(given)}.")

@@ -73,7 +73,7 @@ def migrate(
 
     def prepared() -> tuple[Any, np.ndarray, int]:
         if cuda_aware is not None:
-            _gate.as_truth(cuda_aware, function=function, argument="cuda_aware")
+            _gate.as_optional_truth(cuda_aware, function=function, argument="cuda_aware")
         if isinstance(arrays, (str, bytes, type)) or not hasattr(arrays, "__iter__"):
             raise ArgumentTypeError(
                 f"{function}: argument 'arrays' must be a list of arrays, got {_gate.given(arrays)}."

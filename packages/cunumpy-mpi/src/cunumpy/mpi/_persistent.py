@@ -76,7 +76,7 @@ class PersistentExchange:
         check: bool = True,
     ) -> None:
         if cuda_aware is not None:
-            cuda_aware = _gate.as_truth(cuda_aware, function="PersistentExchange", argument="cuda_aware")
+            cuda_aware = _gate.as_optional_truth(cuda_aware, function="PersistentExchange", argument="cuda_aware")
         check = _gate.as_truth(check, function="PersistentExchange", argument="check")
         comm, self._package = known(comm, "PersistentExchange")
         self._comm = comm
@@ -101,7 +101,7 @@ class PersistentExchange:
     def __reduce__(self) -> Any:
         raise ArgumentTypeError(
             "a PersistentExchange does not pickle: it belongs to its communicator and to arrays of this process; make "
-            "another there."
+            "another in the other process."
         )
 
     def __enter__(self) -> PersistentExchange:

@@ -367,7 +367,7 @@ def _no_transpose(x: Any, out: Any) -> None:
 
 def _diagonal_of(diagonal: Any) -> Callable[[Any], Any]:
     """Return a function that writes a diagonal to an array."""
-    if callable(diagonal):
+    if is_function(diagonal):
         return diagonal  # type: ignore[no-any-return]
 
     def write(values: Any) -> None:
@@ -536,7 +536,7 @@ def as_shape(shape: Any, function: str, argument: str) -> tuple[int, ...]:
 
 
 def _checked_diagonal(diagonal: Any, shape: tuple[int, ...]) -> Any:
-    if diagonal is None or callable(diagonal) or isinstance(diagonal, _NUMBERS):
+    if diagonal is None or is_function(diagonal) or isinstance(diagonal, _NUMBERS):
         return diagonal
     array = as_array(diagonal, "shell_matrix", "diagonal")
     if array.size != int(np.prod(shape, dtype=np.int64)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cunumpy import _gate
 from cunumpy.errors import ArgumentError, ArgumentTypeError
 from cunumpy.petsc._library import check_living, group, require_petsc
-from cunumpy.petsc._matrices import Callback, as_shape, check_callable
+from cunumpy.petsc._matrices import Callback, as_shape, check_callable, is_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def set_preconditioner(pc: Any, callback: Callback) -> None:
 
 
 def check_preconditioner(PETSc: Any, preconditioner: Any, matrix: Any, operator: Any, function: str) -> None:
-    if not (preconditioner is None or isinstance(preconditioner, (str, PETSc.PC)) or callable(preconditioner)):
+    if not (preconditioner is None or isinstance(preconditioner, (str, PETSc.PC)) or is_function(preconditioner)):
         raise ArgumentTypeError(
             f"{function}: argument 'preconditioner' must be the name of a PETSc type, a function of a residual and an "
             f"output, or a PETSc.PC, got {_gate.given(preconditioner)}."
@@ -93,7 +93,7 @@ def check_preconditioner(PETSc: Any, preconditioner: Any, matrix: Any, operator:
         if isinstance(value, (PETSc.PC, PETSc.Mat)):
             check_living(value, function, argument)
     by_name = isinstance(preconditioner, str) and preconditioner not in ("none", "python", "shell")
-    if by_name and matrix is None and callable(operator) and not isinstance(operator, (PETSc.Mat, PETSc.KSP)):
+    if by_name and matrix is None and is_function(operator):
         raise ArgumentError(
             f"{function}: argument 'preconditioner' is {preconditioner!r}, which looks into a matrix, and the operator "
             "is a function; pass preconditioner_matrix=csr_matrix(...), a shell_matrix with its diagonal for 'jacobi', "

@@ -120,7 +120,7 @@ class RandomStreams:
         0.84652896
         """
         if seed_global is not None:
-            seed_global = _gate.as_truth(seed_global, function="RandomStreams.seed", argument="seed_global")
+            seed_global = _gate.as_optional_truth(seed_global, function="RandomStreams.seed", argument="seed_global")
         entropy = None if value is None else _natural(value, "RandomStreams.seed", "value")
         key = _natural(rank, "RandomStreams.seed", "rank")
         name = _checked_bit_generator("PCG64" if bit_generator is None else bit_generator, "RandomStreams.seed")

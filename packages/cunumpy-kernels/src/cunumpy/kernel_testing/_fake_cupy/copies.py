@@ -21,10 +21,10 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 def address_of(place: Any) -> int:
     """Return an address: of an int, a pointer of ctypes or a pointer to device memory."""
-    if hasattr(place, "__int__"):
-        return int(place)
-    address: int | None = place.value
-    return address or 0
+    if isinstance(place, int):
+        return place
+    pointer: int | None = place.ptr if hasattr(place, "ptr") else place.value
+    return pointer or 0
 
 
 def bytes_at(address: int, size: int) -> Bytes:

@@ -1,4 +1,4 @@
-"""CuPy's ufuncs and functions by name, which `_names` enters, for the modules that it is made of."""
+"""CuPy's ufuncs and functions by name, which `_names` enters, for modules that `_names` itself imports."""
 
 from __future__ import annotations
 

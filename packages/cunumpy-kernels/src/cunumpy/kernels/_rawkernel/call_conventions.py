@@ -45,9 +45,8 @@ class Arguments:
         names = [*positional, *keywords.split()]
         if len(node.args) > len(positional):
             listed = f" ({', '.join(positional)})" if positional else ""
-            raise t.error(
-                node, f"{function} takes {len(positional)} arguments{listed}, got {len(node.args)}; leave them out."
-            )
+            number = "1 argument" if len(positional) == 1 else f"{len(positional)} arguments"
+            raise t.error(node, f"{function} takes {number}{listed}, got {len(node.args)}; leave the others out.")
         self._nodes: dict[str, ast.expr] = dict(zip(positional, node.args, strict=False))
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -90,11 +89,13 @@ class Arguments:
         """Return an integer."""
         return as_integer(self._t, self._nodes[name], self.what(name))
 
-    def int32(self, name: str) -> Value:
-        """Return an integer, as a literal of int32 if it is known."""
+    def int32(self, name: str, wanted: str = "", allowed: Callable[[int], bool] = lambda number: True) -> Value:
+        """Return an integer, as a literal of int32 if it is known; then it has to be one that is allowed."""
         found = self.integer(name)
         if isinstance(found, Value):
             return found
+        if not allowed(found.value):
+            raise self.error(name, f"must be {wanted}, got {found.value}.")
         if not -(2**31) <= found.value < 2**31:
             raise self.error(name, f"must be an integer of 32 bits, got {found.value}.")
         return as_value(found, INT32)

@@ -67,7 +67,10 @@ def _called(t: Translation, node: ast.Call) -> Operand:
         t.refuse(node, "arguments are written out one by one in a kernel")
     unknown = [one for one in operands if not isinstance(one, Constant)]
     if not unknown and all(word.arg for word in node.keywords):
-        words = {str(word.arg): known_value(t, word.value, f"argument {word.arg!r}") for word in node.keywords}
+        called = name or getattr(known, "__name__", describe(known))
+        words = {
+            str(word.arg): known_value(t, word.value, f"{called}: argument {word.arg!r}") for word in node.keywords
+        }
         values = tuple(one.value for one in operands if isinstance(one, Constant))
         return evaluated(t, lambda: known(*values, **words), (), node)
     if is_conversion(known):
@@ -84,7 +87,7 @@ def _method(t: Translation, method: Method, node: ast.Call) -> Operand:
     if isinstance(of.type, CubClass):
         return cub_method(t, of, of.type, name, node)
     if name == "conjugate":
-        Arguments(t, node, name)
+        Arguments(t, node, f"{described(of)}.{name}")
         return function_of_one("conjugate", of, of.dtype, t.mode)
     raise t.error(node, f"{described(method)} can't be called.")
 

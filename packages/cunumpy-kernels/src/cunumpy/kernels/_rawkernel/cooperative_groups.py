@@ -60,10 +60,7 @@ def _group_function(name: str) -> Callable[[Translation, ast.Call], Operand]:
 
 
 def _from_0(arguments: Arguments, name: str) -> Value:
-    found = arguments.int32(name)
-    if found.code.startswith("-"):
-        raise arguments.error(name, f"must not be negative, got {found.code}.")
-    return found
+    return arguments.int32(name, "an integer from 0 on", lambda number: number >= 0)
 
 
 def _memcpy_async(t: Translation, node: ast.Call) -> Operand:
@@ -85,7 +82,7 @@ def _memcpy_async(t: Translation, node: ast.Call) -> Operand:
         pointer = array.code if isinstance(array.type, Shared) or array.type.ndim == 0 else f"{array.code}.data"  # type: ignore[attr-defined]
         places.append(pointer if index.code == "0" else f"{pointer} + {index.at(PRODUCT)}")
     size = _from_0(arguments, "size")
-    if not size.code.isdigit():
+    if not size.code.isdigit():  # a literal is shown as it is
         size = cast(size, UINT64)
     # A promise to the compiler, which can do without.
     arguments.known_integer("aligned_size", "a power of 2", power_of_two)

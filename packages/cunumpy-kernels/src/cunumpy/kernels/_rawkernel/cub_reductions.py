@@ -19,7 +19,7 @@ from cunumpy.kernels._rawkernel.values import PRIMARY, Constant, Operand, Value
 
 def cub_class(t: Translation, primitive: jit.Primitive, node: ast.Subscript) -> CubClass:
     """Return ``cub.WarpReduce[dtype]`` or ``cub.BlockReduce[dtype, threads]``."""
-    given = known_value(t, node.slice, "the type and the threads")
+    given = known_value(t, node.slice, f"jit.{primitive.name}[...]: what stands in the brackets")
     items = given if isinstance(given, tuple) else (given,)
     name = primitive.name
     dtype = native(items[0])

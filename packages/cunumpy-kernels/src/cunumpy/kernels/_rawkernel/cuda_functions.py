@@ -97,9 +97,7 @@ def _shuffle(name: str) -> Callable[[Translation, ast.Call], Operand]:
         lane = arguments.int32("val_id")
         rest = ""
         if "width" in arguments:
-            width = arguments.int32("width")
-            if width.code.lstrip("-").isdigit() and width.code not in ("1", "2", "4", "8", "16", "32"):
-                raise arguments.error("width", f"must be 1, 2, 4, 8, 16 or 32, got {width.code}.")
+            width = arguments.int32("width", "1, 2, 4, 8, 16 or 32", {1, 2, 4, 8, 16, 32}.__contains__)
             rest = f", {cast(width, INT32).code}"
         through = INT32 if value.dtype.kind in "biu" and value.dtype.itemsize < 4 else value.dtype
         code = f"__{name}({mask}, {cast(value, through).code}, {lane.code}{rest})"

@@ -49,20 +49,24 @@ def for_statement(t: Translation, node: ast.For) -> None:
 
 
 def _for_range(t: Translation, node: ast.For, name: str, call: ast.Call, unrolls: bool) -> None:
+    function = "jit.range" if unrolls else "range"
     unroll: Any = None
     for word in call.keywords:
         if not unrolls or word.arg != "unroll":
-            raise t.error(call, f"range takes no keyword {word.arg!r}; jit.range has unroll=, and no other.")
+            if word.arg is None:
+                t.refuse(call, f"{function}: arguments are written out one by one in a kernel")
+            raise t.error(call, f"{function} takes no keyword {word.arg!r}; jit.range has unroll=, and no other.")
         unroll = known_value(t, word.value, "jit.range: argument 'unroll'")
-        if unroll is not None and (not isinstance(unroll, (bool, int, np.integer)) or not 0 <= unroll < 2**31):
+        if unroll is not None and (
+            not isinstance(unroll, (bool, np.bool_, int, np.integer)) or not 0 <= unroll < 2**31
+        ):
             raise t.error(
                 word.value,
                 f"jit.range: argument 'unroll' must be True, False, or how many times, got {describe(unroll)}.",
             )
     if not 1 <= len(call.args) <= 3:
-        raise t.error(call, f"range takes 1 to 3 arguments, got {len(call.args)}.")
+        raise t.error(call, f"{function} takes 1 to 3 arguments, got {len(call.args)}.")
     parameters = ("stop",) if len(call.args) == 1 else ("start", "stop", "step")
-    function = "jit.range" if unrolls else "range"
     operands = [
         as_integer(t, one, f"{function}: argument {parameter!r}")
         for parameter, one in zip(parameters, call.args, strict=False)
@@ -88,7 +92,7 @@ def _for_range(t: Translation, node: ast.For, name: str, call: ast.Call, unrolls
     plain = local and not (names_in(*after_start) & inside)
     plain = plain and all(isinstance(one, Constant) or (one.stable and not one.impure) for one in (stop, step))
     if unroll:
-        t.emit("#pragma unroll" + ("" if unroll is True else f" {int(unroll)}"), node)
+        t.emit("#pragma unroll" + ("" if isinstance(unroll, (bool, np.bool_)) else f" {int(unroll)}"), node)
     first = as_value(start, dtype) if isinstance(start, Constant) else start
     if not plain:
         if first.impure or not first.stable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import pickle
 from typing import Any
 
@@ -161,13 +162,18 @@ def would_wait(function: str, what: str) -> CommunicationError:
 
 
 def _number(value: Any, function: str, argument: str) -> int:
-    if not isinstance(value, int):
-        raise ArgumentTypeError(f"{function}: argument {argument!r} must be an integer, got {_gate.given(value)}.")
-    return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        text = f"{function}: argument {argument!r} must be an integer, got {_gate.given(value)}."
+        raise ArgumentTypeError(text) from None
 
 
-def _not_added(function: str, argument: str, code: int) -> Exception:
-    return error("ARG", f"{function}: argument {argument!r} is {_gate.given(code)}, which was not added.")
+def _of_added(value: Any, function: str, argument: str) -> int:
+    code = _number(value, function, argument)
+    if code not in _added:
+        raise error("ARG", f"{function}: argument {argument!r} is {_gate.given(code)}, which was not added.")
+    return code
 
 
 def error_class(code: int) -> int:
@@ -205,11 +211,8 @@ def add_error_string(errorcode: int, string: str) -> None:
     """Say what a code means that was added."""
     if not isinstance(string, str):
         raise ArgumentTypeError(f"MPI.Add_error_string: argument 'string' must be text, got {_gate.given(string)}.")
-    if _number(errorcode, "MPI.Add_error_string", "errorcode") not in _added:
-        raise error(
-            "ARG", f"MPI.Add_error_string: argument 'errorcode' is {_gate.given(errorcode)}, which was not added."
-        )
-    _added[errorcode] = (_added[errorcode][0], string)
+    code = _of_added(errorcode, "MPI.Add_error_string", "errorcode")
+    _added[code] = (_added[code][0], string)
 
 
 def remove_error_class(errorclass: int) -> None:
@@ -223,25 +226,20 @@ def remove_error_code(errorcode: int) -> None:
 
 
 def _remove(code: int, what: str) -> None:
-    if _number(code, f"MPI.Remove_error_{what}", f"error{what}") not in _added:
-        raise error(
-            "ARG", f"MPI.Remove_error_{what}: argument 'error{what}' is {_gate.given(code)}, which was not added."
-        )
-    del _added[code]
+    del _added[_of_added(code, f"MPI.Remove_error_{what}", f"error{what}")]
 
 
 def remove_error_string(errorcode: int) -> None:
     """Take the text of a code back that was added."""
-    if _number(errorcode, "MPI.Remove_error_string", "errorcode") not in _added:
-        raise error(
-            "ARG", f"MPI.Remove_error_string: argument 'errorcode' is {_gate.given(errorcode)}, which was not added."
-        )
-    _added[errorcode] = (_added[errorcode][0], "")
+    code = _of_added(errorcode, "MPI.Remove_error_string", "errorcode")
+    _added[code] = (_added[code][0], "")
 
 
 def no_pickle(value: Any) -> Any:
     """Refuse to pickle an object that means something in its process only."""
-    raise ArgumentError(f"a {type(value).__name__} does not pickle: it means nothing in another process.")
+    kind = type(value).__name__
+    article = "an" if kind[0] in "AEIOU" else "a"
+    raise ArgumentError(f"{article} {kind} does not pickle: it means nothing in another process.")
 
 
 class MPIFileException(MPIException, OSError):

@@ -235,7 +235,7 @@ class SerialMPI:
     @staticmethod
     def Alloc_mem(size: int, info: hints.Info | None = None) -> memoryview:
         """Return new memory, of `size` bytes."""
-        return new_memory(size, "MPI.Alloc_mem").data
+        return new_memory(size, "MPI.Alloc_mem", wrong="ARG").data
 
     @staticmethod
     def Free_mem(mem: memoryview) -> None:
@@ -258,13 +258,16 @@ class SerialMPI:
         function = "MPI.Compute_dims"
         number = integer(nnodes, function, "nnodes")
         if not 1 <= number < 2**31:
-            raise exceptions.error("ARG", f"{function}: argument 'nnodes' is {number}; it is from 1 to {2**31 - 1}.")
+            raise exceptions.error("DIMS", f"{function}: argument 'nnodes' is {number}; it is from 1 to {2**31 - 1}.")
         if isinstance(dims, int):
-            if not 0 <= dims <= 64:
-                raise exceptions.error("DIMS", f"{function}: argument 'dims' is {_gate.given(dims)} axes, not 0 to 64.")
-            sizes = [0] * dims
+            axes = int(dims)
         else:
             sizes = integers(dims, function, "dims")
+            axes = len(sizes)
+        if not 0 <= axes <= 64:
+            raise exceptions.error("DIMS", f"{function}: argument 'dims' has {_gate.given(axes)} axes, not 0 to 64.")
+        if isinstance(dims, int):
+            sizes = [0] * axes
         fixed = 1
         for size in sizes:
             if size < 0:

@@ -569,20 +569,27 @@ class SerialPrequest(SerialRequest):
 
     def Start(self) -> None:
         """Start the communication."""
+        self._check_idle("Prequest.Start")
+        self._under_way = self._begin()
+
+    def _check_idle(self, function: str) -> None:
         if self._null:
-            raise error("REQUEST", "Prequest.Start: the request is null.")
+            raise error("REQUEST", f"{function}: the request is null.")
         if self._under_way is not None:
             raise error(
-                "REQUEST", f"Prequest.Start: the {self._name} was started already; wait for it before the next start."
+                "REQUEST", f"{function}: the {self._name} was started already; wait for it before the next start."
             )
-        self._under_way = self._begin()
 
     @classmethod
     def Startall(cls, requests: Sequence[SerialPrequest]) -> None:
         """Start all."""
-        for request in sequence(requests, "Prequest.Startall", "requests", "persistent requests"):
+        function = "Prequest.Startall"
+        found = sequence(requests, function, "requests", "persistent requests")
+        for request in found:
             if not isinstance(request, SerialPrequest):
-                raise wrong_type("Prequest.Startall", "requests", "a list of persistent requests", requests)
+                raise wrong_type(function, "requests", "a list of persistent requests", requests)
+            request._check_idle(function)
+        for request in found:
             request.Start()
 
     def _done(self) -> bool:

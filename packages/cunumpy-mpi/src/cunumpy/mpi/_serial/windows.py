@@ -534,13 +534,15 @@ def _comm(comm: Any) -> SerialComm:
     return COMM_SELF if comm is None else comm
 
 
-def new_memory(size: int, function: str) -> np.ndarray:
-    """Return new memory, of `size` bytes."""
-    number = integer(size, function, "size", least=0, wrong="SIZE")
+def new_memory(size: int, function: str, wrong: str = "SIZE") -> np.ndarray:
+    """Return new memory, of `size` bytes; an error of the class `wrong` where that is negative."""
+    number = integer(size, function, "size", least=0, wrong=wrong)
     try:
         return np.zeros(number, np.uint8)
     except (MemoryError, ValueError):
-        raise error("NO_MEM", f"{function}: there is no memory for {number} bytes, which 'size' asks for.") from None
+        raise error(
+            "NO_MEM", f"{function}: argument 'size' asks for {number} bytes, and there is no memory for them."
+        ) from None
 
 
 WIN_NULL = SerialWin()

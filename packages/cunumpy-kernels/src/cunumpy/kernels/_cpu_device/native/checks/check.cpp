@@ -1,8 +1,8 @@
 // What checked builds call at each access to memory: is it within what the kernel was given, may it be there, and does
 // another thread come to the same place at the same time?
 //
-// The kernel's unit is compiled with -fsanitize=thread and others, and calls this at each access. These functions are here,
-// and nobody else finds their names. This unit is compiled plainly, once for each compiler, and linked into each checked
+// The kernel's unit is compiled with -fsanitize=thread and others, whose calls end in `compiler_calls.hpp`; they are hidden
+// in the library, so that nobody else finds them. This unit is compiled plainly, once for each compiler, and linked into each checked
 // library. checking.py tells it of memory, and writes the reports.
 #include <stdlib.h>
 #include <string.h>

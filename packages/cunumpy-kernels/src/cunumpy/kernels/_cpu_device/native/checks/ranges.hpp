@@ -1,4 +1,4 @@
-// What each place in the code used last.
+// For each place in the code the region that it accessed last, so that most accesses are checked without a search.
 #pragma once
 
 #include "regions.hpp"

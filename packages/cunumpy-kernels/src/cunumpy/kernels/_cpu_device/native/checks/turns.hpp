@@ -14,11 +14,10 @@
 
 namespace cunumpy_cpu_checks {
 
-// Blocks of a cooperative launch have a thread of the system each, a worker. They take turns, from one barrier of the
-// grid to the next, so that all that is noted here is that of one block.
+// A worker: what is noted of its block while another one runs.
 struct Worker {
     pthread_cond_t wake;
-    // While another one runs: its shared memory, and what `state` says of its block.
+    // Its shared memory, and what `state` says of its block.
     std::vector<Region> shared;
     char* shared_written;
     races::BlockState block;

@@ -1,6 +1,8 @@
 // Launches of compiled kernels from Python: the type Function, whose methods pack arguments and run the blocks.
 //
 // Built on first use, against the headers of the Python and NumPy that run.
+#include "function.hpp"  // Python.h comes first
+
 #include "arguments.hpp"
 #include "launch_blocks.hpp"
 #include "typed_calls.hpp"
