@@ -310,6 +310,30 @@ def test_an_unchecked_kernel_is_refused_and_compiles():
         emulate_cuda_kernel(kernel, 1.0, np.ones(3), np.zeros(3), 3, n_threads=3)
 
 
+@pytest.mark.parametrize(("ctype", "dtype"), [("float", np.complex64), ("double", np.complex128)])
+def test_complex_arrays_and_numbers_are_taken(ctype, dtype):
+    source = f"""
+    #include <cupy/complex.cuh>
+    extern "C" __global__ void scale(complex<{ctype}> a, complex<{ctype}>* z, int n) {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) z[i] *= a;
+    }}"""
+    z = np.array([1, 1j, 2 - 3j], dtype)
+    kernel = CudaKernel(source, "scale")
+    emulate_cuda_kernel(kernel, 2j, z, 3, n_threads=4)
+    np.testing.assert_array_equal(z, [2j, -2, 6 + 4j])
+    with pytest.raises(ArgumentTypeError, match="'z'"):
+        emulate_cuda_kernel(kernel, 2j, z.real.copy(), 3, n_threads=4)
+
+
+def test_a_file_with_a_byte_order_mark_and_line_ends_of_windows_runs(tmp_path):
+    file = tmp_path / "k.cu"
+    file.write_bytes(b'\xef\xbb\xbfextern "C" __global__ void k(double* x) {\r\n    *x = 1.0;\r\n}\r\n')
+    x = np.zeros(1)
+    emulate_cuda_kernel(CudaKernel.from_file(file, "k"), x, n_threads=1)
+    assert x[0] == 1
+
+
 # --- the compiler -----------------------------------------------------------------------------------------------------
 
 

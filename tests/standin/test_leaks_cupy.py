@@ -68,5 +68,5 @@ def test_nothing_is_kept(subtests: Any) -> None:
     for name, call in activities():
         with subtests.test(msg=name):
             used = cupy.get_default_memory_pool().used_bytes()
-            assert_steady(call, FEW // 2)
+            assert_steady(call, FEW)
             assert cupy.get_default_memory_pool().used_bytes() - used < 10_000

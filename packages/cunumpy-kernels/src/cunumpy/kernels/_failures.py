@@ -16,6 +16,6 @@ def is_passing(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _LACKS):
             return True
-        hidden = error.__suppress_context__ or error.__cause__ is not None
-        error = error.__cause__ if hidden else error.__context__
+        # Also where the traceback leaves it out: ours do, where the message tells of it.
+        error = error.__cause__ if error.__cause__ is not None else error.__context__
     return False
