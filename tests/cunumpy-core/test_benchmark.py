@@ -105,7 +105,12 @@ def test_the_garbage_collector_is_off_meanwhile_and_as_before_afterwards():
             "argument 'max_duration' must be a positive number of seconds",
         ),
         ((sum, ((),)), {"max_duration": "2"}, ArgumentTypeError, r"argument 'max_duration' must be a number, got str"),
-        ((sum, ((),)), {"device": "cupy"}, ArgumentTypeError, r"argument 'device' must be True, False or None, got str"),
+        (
+            (sum, ((),)),
+            {"device": "cupy"},
+            ArgumentTypeError,
+            r"argument 'device' must be True, False or None, got str",
+        ),
         ((sum, ((),)), {"name": 3}, ArgumentTypeError, "argument 'name' must be a str or None, got 3"),
     ],
 )
