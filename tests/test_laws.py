@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +33,19 @@ WITHOUT_LAWS = {
 }
 
 
+def _names(function: ast.FunctionDef) -> set[str]:
+    """Return the names that a function uses; also as text, as `getattr` takes them, but not within a sentence."""
+    return {
+        name
+        for node in ast.walk(function)
+        for name in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "value", None))
+        if isinstance(name, str) and name.isidentifier()
+    }
+
+
 def _in_properties() -> set[str]:
-    """Return the words of all properties, and of the functions of their files that they call."""
-    words: set[str] = set()
+    """Return the names that all properties use, and the functions of their files that they call."""
+    names: set[str] = set()
     for path in TESTS.rglob("test_*.py"):
         source = path.read_text(encoding="utf-8")
         if "@given" not in source:
@@ -44,11 +53,9 @@ def _in_properties() -> set[str]:
         functions = {one.name: one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.FunctionDef)}
         for one in functions.values():
             if any(ast.unparse(decorator).startswith("given(") for decorator in one.decorator_list):
-                mine = set(re.findall(r"\w+", ast.unparse(one)))
-                words |= mine.union(
-                    *(re.findall(r"\w+", ast.unparse(functions[name])) for name in mine & set(functions))
-                )
-    return words
+                mine = _names(one)
+                names |= mine.union(*(_names(functions[name]) for name in mine & set(functions)))
+    return names
 
 
 def test_every_function_has_a_property_or_a_reason() -> None:

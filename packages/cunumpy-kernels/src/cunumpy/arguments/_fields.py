@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def read_fields(fields: object, structs: list[CudaStruct], function: str) -> Iterable[CudaParameter]:
+    """Yield the members that pairs of a name and a C type describe."""
     if isinstance(fields, str) or not hasattr(fields, "__iter__"):
         raise ArgumentTypeError(
             f"{function}: argument 'fields' must be pairs of a name and a C type, such as [('n', 'int')], got "
@@ -42,6 +43,7 @@ def read_fields(fields: object, structs: list[CudaStruct], function: str) -> Ite
 
 
 def alignment_of(fields: Iterable[CudaParameter], asked: int | None, function: str) -> int:
+    """Return the alignment of a struct in bytes: what is asked for, or what its fields need."""
     natural = max(field.alignment for field in fields)
     if asked is None:
         return natural
@@ -91,13 +93,15 @@ def signature_of(field: CudaParameter) -> tuple[Any, ...]:
 
 
 def difference(theirs: Sequence[CudaParameter], ours: Sequence[CudaParameter]) -> str:
+    """Say where a definition in C first differs from the fields, which it does."""
     for number, (other, field) in enumerate(zip(theirs, ours, strict=False), start=1):
         if signature_of(other) != signature_of(field):
             return f"member {number} is '{declaration_of(other)}', and the field '{declaration_of(field)}'"
     return f"it has {len(theirs)} members, and the CudaStruct {len(ours)} fields"
 
 
-def listed(fields: Iterable[CudaParameter]) -> str:
+def declarations_of(fields: Iterable[CudaParameter]) -> str:
+    """Return the declarations of members on one line."""
     return " ".join(f"{declaration_of(field)};" for field in fields)
 
 

@@ -28,6 +28,7 @@ def with_members(structs: Iterable[CudaStruct]) -> list[CudaStruct]:
 
 
 def include_line(include: str) -> str:
+    """Return the #include line of a header; a line is taken as it is."""
     text = include.strip()
     if text.startswith("#include"):
         return include
@@ -35,6 +36,7 @@ def include_line(include: str) -> str:
 
 
 def header_text(structs: Iterable[CudaStruct], guard: str, includes: Iterable[str], function: str) -> str:
+    """Return a header that declares structs."""
     check_identifier(guard, "the guard", function)
     several = not isinstance(includes, (str, bytes, type)) and hasattr(includes, "__iter__")
     headers = list(includes) if several else []
@@ -56,5 +58,6 @@ def header_text(structs: Iterable[CudaStruct], guard: str, includes: Iterable[st
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a header."""
     with path.open("w", encoding="utf-8", newline="\n") as file:  # the same bytes on every platform
         file.write(text)

@@ -38,6 +38,7 @@ class Packer(NamedTuple):
 
 
 def record_packer(numbers: Check, code: str, dtype: np.dtype[Any]) -> Packer:
+    """Return a packer of records, of which `numbers` gives the numbers that the format `code` packs."""
     pack = struct.Struct(f"={code}").pack
 
     def argument(value: Any, device: Device) -> Any:
@@ -52,6 +53,7 @@ def is_device(value: Any) -> bool:
 
 
 def given(value: Any) -> str:
+    """Describe an argument of a kernel for an error message: numbers and text with their values, arrays without."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if not isinstance(value, (bool, int, float, complex, str, np.generic)) or len(repr(value)) > 60:

@@ -15,9 +15,9 @@ from cunumpy.arguments._current_device import device_of_arrays
 from cunumpy.arguments._fields import (
     alignment_of,
     declaration_of,
+    declarations_of,
     difference,
     layout_of,
-    listed,
     read_fields,
     signature_of,
 )
@@ -373,8 +373,8 @@ class CudaStruct:
         if theirs != ours:
             raise ArgumentError(
                 f"{function}: {place}: {difference(found.members, self.fields)}; the source has "
-                f"{{{listed(found.members)}}}, the CudaStruct {{{listed(self.fields)}}}. Include the header that "
-                "write_cuda_header generates in the place of the definition."
+                f"{{{declarations_of(found.members)}}}, the CudaStruct {{{declarations_of(self.fields)}}}. Include the "
+                "header that write_cuda_header generates in the place of the definition."
             )
         if found.alignment is not None and found.alignment > self.alignment:
             raise ArgumentError(

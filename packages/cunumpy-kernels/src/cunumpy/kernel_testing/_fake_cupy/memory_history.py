@@ -277,6 +277,7 @@ def overwrite(area: Area, region: Region, clock: Clock) -> None:
 
 
 def spoil_results(read: Read) -> None:
+    """Spoil what was calculated from a read, all of it."""
     for spoil in read.results.values():
         spoil(True)
 

@@ -21,17 +21,6 @@ inline unsigned int lane_of(unsigned int mask, unsigned int rank) {
     return (unsigned int)__builtin_ctz(mask);
 }
 
-// A value of any size from another lane.
-template <class T>
-inline T from_lane(unsigned int mask, const T& value, unsigned int lane) {
-    unsigned long long words[(sizeof(T) + 7) / 8] = {};
-    __builtin_memcpy(words, (const void*)&value, sizeof(T));
-    for (unsigned long long& word : words) word = cunumpy_cpu::warp_operation<cunumpy_cpu::SHUFFLE>(mask, word, lane);
-    T result = value;
-    __builtin_memcpy((void*)&result, words, sizeof(T));
-    return result;
-}
-
 template <class T>
 inline unsigned int lanes_of_equal(unsigned int mask, T value) {
     return (unsigned int)cunumpy_cpu::warp_operation<cunumpy_cpu::MATCH_ANY>(mask, cunumpy_cpu::to_bits(value), 0);
@@ -114,19 +103,19 @@ public:
     template <class T>
     T shfl(T value, int rank CUNUMPY_CPU_AND_PLACE) const {
         CUNUMPY_CPU_NOTE_PLACE;
-        return details::from_lane(mask_, value, details::lane_of(mask_, (unsigned int)rank % num_threads()));
+        return cunumpy_cpu::from_lane(mask_, value, details::lane_of(mask_, (unsigned int)rank % num_threads()));
     }
     template <class T>
     T shfl_up(T value, unsigned int delta CUNUMPY_CPU_AND_PLACE) const {
         CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int rank = thread_rank();
-        return details::from_lane(mask_, value, rank < delta ? details::lane() : details::lane_of(mask_, rank - delta));
+        return cunumpy_cpu::from_lane(mask_, value, rank < delta ? details::lane() : details::lane_of(mask_, rank - delta));
     }
     template <class T>
     T shfl_down(T value, unsigned int delta CUNUMPY_CPU_AND_PLACE) const {
         CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int rank = thread_rank() + delta;
-        return details::from_lane(mask_, value, rank < num_threads() ? details::lane_of(mask_, rank) : details::lane());
+        return cunumpy_cpu::from_lane(mask_, value, rank < num_threads() ? details::lane_of(mask_, rank) : details::lane());
     }
     int any(int predicate CUNUMPY_CPU_AND_PLACE) const { return __any_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
     int all(int predicate CUNUMPY_CPU_AND_PLACE) const { return __all_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
@@ -177,24 +166,24 @@ public:
     template <class T>
     T shfl(T value, int rank CUNUMPY_CPU_AND_PLACE) const {
         CUNUMPY_CPU_NOTE_PLACE;
-        return details::from_lane(mask_, value, first() + ((unsigned int)rank & (N - 1)));
+        return cunumpy_cpu::from_lane(mask_, value, first() + ((unsigned int)rank & (N - 1)));
     }
     template <class T>
     T shfl_up(T value, unsigned int delta CUNUMPY_CPU_AND_PLACE) const {
         CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int rank = thread_rank();
-        return details::from_lane(mask_, value, first() + (rank < delta ? rank : rank - delta));
+        return cunumpy_cpu::from_lane(mask_, value, first() + (rank < delta ? rank : rank - delta));
     }
     template <class T>
     T shfl_down(T value, unsigned int delta CUNUMPY_CPU_AND_PLACE) const {
         CUNUMPY_CPU_NOTE_PLACE;
         const unsigned int rank = thread_rank();
-        return details::from_lane(mask_, value, first() + (rank + delta < N ? rank + delta : rank));
+        return cunumpy_cpu::from_lane(mask_, value, first() + (rank + delta < N ? rank + delta : rank));
     }
     template <class T>
     T shfl_xor(T value, unsigned int lane_mask CUNUMPY_CPU_AND_PLACE) const {
         CUNUMPY_CPU_NOTE_PLACE;
-        return details::from_lane(mask_, value, first() + ((thread_rank() ^ lane_mask) & (N - 1)));
+        return cunumpy_cpu::from_lane(mask_, value, first() + ((thread_rank() ^ lane_mask) & (N - 1)));
     }
     int any(int predicate CUNUMPY_CPU_AND_PLACE) const { return __any_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }
     int all(int predicate CUNUMPY_CPU_AND_PLACE) const { return __all_sync(mask_, predicate CUNUMPY_CPU_AND_SAME_PLACE); }

@@ -70,16 +70,6 @@ inline TempStorage& own_storage() {
     return storage;
 }
 
-template <class T>
-inline T from_lane(unsigned int mask, const T& value, unsigned int lane) {
-    unsigned long long words[(sizeof(T) + 7) / 8] = {};
-    __builtin_memcpy(words, (const void*)&value, sizeof(T));
-    for (unsigned long long& word : words) word = cunumpy_cpu::warp_operation<cunumpy_cpu::SHUFFLE>(mask, word, lane);
-    T result = value;
-    __builtin_memcpy((void*)&result, words, sizeof(T));
-    return result;
-}
-
 template <int threads>
 struct LogicalWarp {
     static_assert(threads >= 1 && threads <= 32, "a logical warp has 1 to 32 threads");
@@ -94,7 +84,7 @@ struct LogicalWarp {
     int there() const { return __builtin_popcount(__ballot_sync(mask, 1)); }  // fewer in the last warp of some blocks
     template <class T>
     T from(const T& value, int other) const {
-        return from_lane(mask, value, (unsigned int)(first + other));
+        return cunumpy_cpu::from_lane(mask, value, (unsigned int)(first + other));
     }
 };
 

@@ -143,6 +143,17 @@ CUNUMPY_CPU_PLAIN static inline T shuffle(unsigned int mask, T value, unsigned i
     return from_bits<T>(warp_operation<SHUFFLE>(mask, to_bits(value), from));
 }
 
+// A value of any size from another lane.
+template <class T>
+static inline T from_lane(unsigned int mask, const T& value, unsigned int lane) {
+    word words[(sizeof(T) + 7) / 8] = {};
+    __builtin_memcpy(words, (const void*)&value, sizeof(T));
+    for (word& each : words) each = warp_operation<SHUFFLE>(mask, each, lane);
+    T result = value;
+    __builtin_memcpy((void*)&result, words, sizeof(T));
+    return result;
+}
+
 }  // namespace cunumpy_cpu
 
 inline void __syncthreads(CUNUMPY_CPU_PLACE) {
