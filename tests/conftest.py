@@ -19,8 +19,8 @@ else:
     settings.register_profile("cunumpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("cunumpy")
 
-LONGEST = ("test_standin_suite.py",)
-"""Files that take a minute or more: started first, so that no process works on one of them alone at the end."""
+LONGEST = ("test_standin_suite.py", "packaging")
+"""What takes a minute or more: started first, so that no process works on one of them alone at the end."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -34,7 +34,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    items.sort(key=lambda item: item.path.name not in LONGEST and item.path.parent.name not in LONGEST)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -46,8 +46,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give the tests of a file to one process: they share what they have compiled."""
+    """Give the tests of a file to one process, and those of packaging: they share what they have compiled or built."""
     from xdist.scheduler import LoadFileScheduling
 
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/packaging" if nodeid.startswith("tests/packaging/") else super()._split_scope(nodeid)
+
     config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
+    return ByFile(config, log)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-FEW, MANY = 1_000, 100_000
+FEW, MANY = 250, 100_000
 """Calls in ordinary runs, which see what is held by number; and in long ones, which see what is held by size."""
 
 OBJECTS = 50

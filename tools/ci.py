@@ -233,7 +233,8 @@ DOCS = f'{WHEELS} --group docs sphinx-build -q -W --keep-going docs "$SCRATCH/si
 def groups(readme: str) -> list[Group]:
     """Give the table of groups; the first two are the README's own commands."""
     return [
-        Group("README tests", readme_command(readme, "pytest -n auto"), where="clone"),
+        # Within 15 minutes on two cores of our own; others' may be slower.
+        Group("README tests", readme_command(readme, "pytest -n auto"), where="clone", minutes=25),
         Group("README main job", readme_command(readme, MAIN_JOB), where="clone", minutes=5),
         Group("lint", "uv run ruff check && uv run ruff format --check", one_core=True),
         Group(
