@@ -298,7 +298,8 @@ def test_a_function_is_solved_with(method, preconditioner) -> None:
     start = b.copy()
     result = ksp_solve(second_difference, b, method=method, preconditioner=preconditioner, rtol=1e-12)
     assert result.converged
-    assert result.reason == "CONVERGED_RTOL"
+    # After as many iterations as there are unknowns, rounding can leave no residual at all, which is below any `atol`.
+    assert result.reason == ("CONVERGED_RTOL" if result.residual_norm > 0 else "CONVERGED_ATOL")
     assert result.x.shape == b.shape
     np.testing.assert_allclose(result.x.reshape(-1), exact(), rtol=1e-9)
     np.testing.assert_array_equal(b, start)
